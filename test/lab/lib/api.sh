@@ -56,6 +56,7 @@ lab_api_up() { # N
   lab_apiserver_start "$n"
   lab_wait "ready API server $n" "kube-apiserver$(lab_suffix "$n")" lab_kubectl "$n" get --raw=/readyz
   lab_kcm_start "$n"
+  [[ ${LAB_NODE:-} ]] || { lab_wait "default service account on API server $n" "kube-controller-manager$(lab_suffix "$n")" lab_kubectl "$n" -n default get serviceaccount default; return; }
   lab_node_start "$n"
   lab_wait "default service account on API server $n" "kube-controller-manager$(lab_suffix "$n")" \
     lab_kubectl "$n" -n default get serviceaccount default
