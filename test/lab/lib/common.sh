@@ -93,19 +93,20 @@ lab_signal() {
   kill "-$1" -- "-$pid" 2>/dev/null || kill "-$1" "$pid" 2>/dev/null
 }
 
-# lab_stop NAME [SECONDS]: TERM, then KILL after SECONDS (10).
+# lab_stop NAME [SECONDS]: TERM, then KILL after SECONDS (10); with 0 KILL at once.
 lab_stop() {
-  local name=$1 deadline=$((SECONDS + ${2:-10}))
+  local name=$1 seconds=${2:-10} deadline
+  deadline=$((SECONDS + seconds))
   lab_signal CONT "$name" || true       # a stopped process would not see TERM
-  lab_signal TERM "$name" || true
+  (( seconds == 0 )) || lab_signal TERM "$name" || true
   while lab_alive "$name"; do
-    (( SECONDS < deadline )) || { lab_signal KILL "$name" || true; break; }
+    (( SECONDS < deadline )) || lab_signal KILL "$name" || true
     lab_tick
   done
   rm -f "$LAB/run/$name.pid"
 }
 
-# lab_stop_all [SECONDS]: every part that is left, all at once.
+# lab_stop_all [SECONDS]: every part that is left, all at the same time.
 lab_stop_all() {
   local file name
   for file in "$LAB"/run/*.pid; do
