@@ -74,6 +74,7 @@ const char *dv_err_kind_name(enum dv_err_kind kind)
     case DV_ERR_NONE: return "none";
     case DV_ERR_INVALID: return "invalid";
     case DV_ERR_NOT_FOUND: return "not found";
+    case DV_ERR_SECRET: return "secret not found";
     case DV_ERR_CONFLICT: return "conflict";
     case DV_ERR_DENIED: return "denied";
     case DV_ERR_AUTH: return "authentication";

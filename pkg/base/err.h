@@ -14,6 +14,7 @@ enum dv_err_kind {
     DV_ERR_NONE = 0,
     DV_ERR_INVALID,     /* the input is wrong; trying again cannot help */
     DV_ERR_NOT_FOUND,   /* the thing named is not there */
+    DV_ERR_SECRET,      /* a Secret with credentials, or its key, is not there */
     DV_ERR_CONFLICT,    /* somebody else changed it first: look again */
     DV_ERR_DENIED,      /* a right is missing */
     DV_ERR_AUTH,        /* credentials were refused */
