@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"distverify.io/lab/internal/certs"
+	"distverify.io/lab/internal/node"
 	"distverify.io/lab/internal/ports"
-	_ "github.com/virtual-kubelet/virtual-kubelet/node/nodeutil"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"
@@ -30,6 +30,7 @@ var programs = map[string]func() int{
 	"kube-apiserver":          func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
 	"kube-controller-manager": func() int { return cli.Run(kcm.NewControllerManagerCommand()) },
 	"kubectl":                 runKubectl,
+	"node":                    func() int { return node.Main(os.Args[1:]) },
 	"certs":                   func() int { return certs.Main(os.Args[1:]) },
 	"ports":                   func() int { return ports.Main(os.Args[1:]) },
 }

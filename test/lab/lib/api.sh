@@ -56,7 +56,6 @@ lab_api_up() { # N
   lab_apiserver_start "$n"
   lab_wait "ready API server $n" "kube-apiserver$(lab_suffix "$n")" lab_kubectl "$n" get --raw=/readyz
   lab_kcm_start "$n"
-  [[ ${LAB_NODE:-} ]] || { lab_wait "default service account on API server $n" "kube-controller-manager$(lab_suffix "$n")" lab_kubectl "$n" -n default get serviceaccount default; return; }
   lab_node_start "$n"
   lab_wait "default service account on API server $n" "kube-controller-manager$(lab_suffix "$n")" \
     lab_kubectl "$n" -n default get serviceaccount default
@@ -110,10 +109,15 @@ lab_kcm_start() { # N
     --root-ca-file="$certs/ca.crt" --service-account-private-key-file="$certs/sa.key"
 }
 
+# Pods get LAB and every LAB_ variable that is exported here.
 lab_node_start() { # N
-  local s certs; s=$(lab_suffix "$1"); certs=$(lab_api_dir "$1")/certs
-  lab_start "node$s" "${LAB_NODE_ENV[@]}" "$LAB_BIN/node" --kubeconfig="$certs/node.kubeconfig" \
-    --ca="$certs/ca.crt" --cert="$certs/server.crt" --key="$certs/server.key" --state="$LAB/pods$s"
+  local s certs name env=(); s=$(lab_suffix "$1"); certs=$(lab_api_dir "$1")/certs
+  for name in $(compgen -e); do
+    if [[ $name == LAB || $name == LAB_* ]]; then env+=("$name=${!name}"); fi
+  done
+  lab_start "node$s" "${env[@]}" "$LAB_BIN/node" --kubeconfig="$certs/node.kubeconfig" \
+    --ca="$certs/ca.crt" --cert="$certs/server.crt" --key="$certs/server.key" \
+    --state="$LAB/pods$s" --logs="$LAB/logs/pods$s" --pids="$LAB/run/pods$s"
 }
 
 lab_node_ready() { # N

@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -160,8 +159,5 @@ func describe(node *corev1.Node, address net.IP) {
 		condition.LastTransitionTime, condition.LastHeartbeatTime = now, now
 	}
 }
-
-// apiServer is what a pod's kubeconfig points to.
-func apiServer(config *rest.Config, o options) (server, ca string) { return config.Host, o.ca }
 
 func logf(format string, args ...any) { klog.InfofDepth(1, format, args...) }
