@@ -25,7 +25,7 @@ lab_java_build() {
 
 lab_java_stale() { # something when a source is newer than what was built
   if [[ -s $LAB_JAVA/classpath ]]; then
-    find "$LAB_HOME/java/pom.xml" "$LAB_HOME/java/src" -newer "$LAB_JAVA/classpath" -print -quit
+    find "$LAB_HOME/java/pom.xml" "$LAB_HOME/java/run" "$LAB_HOME/java/src" -newer "$LAB_JAVA/classpath" -print -quit
   else
     echo "$LAB_JAVA/classpath"
   fi
@@ -41,6 +41,7 @@ lab_java_make() {
     printf %s "$LAB_JAVA/lab.jar"
     for file in "$LAB_JAVA"/lib/*.jar; do printf ':%s' "$file"; done
   } > "$list.new"
+  cp "$LAB_HOME/java/run" "$LAB_JAVA/run"
   touch -r "$began" "$list.new"; rm -f "$began"
   mv "$list.new" "$list"
 }
@@ -51,8 +52,7 @@ lab_java_classpath() { echo "$(< "$LAB_JAVA/classpath")"; }
 
 # lab_java <main class> args...: a tool in the foreground
 lab_java() {
-  # shellcheck disable=SC2086
-  timeout "${LAB_JAVA_TIMEOUT:-600}" java $LAB_JAVA_OPTS -cp "$(lab_java_classpath)" "$@"
+  timeout "${LAB_JAVA_TIMEOUT:-600}" "$LAB_JAVA/run" "$@"
 }
 
 # ---- certificates ----------------------------------------------------------------------------
@@ -76,8 +76,8 @@ lab_cert() {
 }
 
 # the principals of the Distributors: with commas, blanks and '=' in them, as mutual TLS gives
-lab_principal() { printf 'User:CN=%s,OU=Streaming #%s,O=Example' "$1-dc$2" "$2"; }
-lab_subject() { printf '/O=Example/OU=Streaming #%s/CN=%s' "$2" "$1-dc$2"; }
+lab_principal() { printf 'User:CN=%s,OU=Streaming %s,O=Example' "$1-dc$2" "$2"; }
+lab_subject() { printf '/O=Example/OU=Streaming %s/CN=%s' "$2" "$1-dc$2"; }
 
 lab_kafka_certs() {
   local side=$1 dir=$LAB/kafka-$1/certs n
@@ -219,9 +219,7 @@ lab_kafka_format() { # SIDE
 lab_kafka_id() { openssl rand 16 | base64 | tr '+/' '-_' | tr -d '=' | sed 's/^-/x/'; }
 
 lab_kafka_start() { # SIDE
-  # shellcheck disable=SC2086
-  lab_start "kafka-$1" java $LAB_JAVA_OPTS -XX:+ExitOnOutOfMemoryError -Dlog4j2.configurationFile=log4j2-server.xml \
-    -cp "$(lab_java_classpath)" kafka.Kafka "$LAB/kafka-$1/server.properties"
+  lab_start "kafka-$1" "$LAB_JAVA/run" server kafka.Kafka "$LAB/kafka-$1/server.properties"
 }
 
 lab_kafka_stop() { lab_stop "kafka-$1" 30; }
