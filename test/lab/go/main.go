@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"distverify.io/lab/internal/applier"
 	"distverify.io/lab/internal/certs"
 	"distverify.io/lab/internal/node"
 	"distverify.io/lab/internal/ports"
@@ -30,6 +31,7 @@ var programs = map[string]func() int{
 	"kube-apiserver":          func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
 	"kube-controller-manager": func() int { return cli.Run(kcm.NewControllerManagerCommand()) },
 	"kubectl":                 runKubectl,
+	"applier":                 func() int { return applier.Main(os.Args[1:]) },
 	"node":                    func() int { return node.Main(os.Args[1:]) },
 	"certs":                   func() int { return certs.Main(os.Args[1:]) },
 	"ports":                   func() int { return ports.Main(os.Args[1:]) },
