@@ -86,7 +86,7 @@ static int values_check_type(const struct values_doc *doc, const struct values_n
 {
     if (node->type == VALUES_NULL || node->type == change->type)
         return 0;
-    return dv_err_set(err, DV_ERR_INVALID, "line %zu holds %s, not %s", values_text_line(doc, node->outer), values_node_noun(node),
+    return dv_err_set(err, DV_ERR_INVALID, "line %zu holds %s, not %s", values_node_line(doc, node), values_node_noun(node),
                       values_type_noun(change->type));
 }
 

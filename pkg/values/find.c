@@ -35,7 +35,7 @@ static int values_stop(const struct values_walk *walk, const struct values_node 
 {
     char name[VALUES_PATH_TEXT];
     values_path_text(walk->path, depth, name, sizeof name);
-    return dv_err_set(walk->err, DV_ERR_INVALID, "%s (line %zu) %s", name, values_text_line(walk->doc, node->outer), what);
+    return dv_err_set(walk->err, DV_ERR_INVALID, "%s (line %zu) %s", name, values_node_line(walk->doc, node), what);
 }
 
 /* A change here must change nothing elsewhere. */
@@ -117,7 +117,7 @@ static int values_there(const struct values_doc *doc, struct values_path path, c
     if (spot.node == NULL)
         return dv_err_set(err, DV_ERR_NOT_FOUND, "%s is not in the values", name);
     if (spot.node->type == VALUES_NULL)
-        return dv_err_set(err, DV_ERR_NOT_FOUND, "%s (line %zu) is null", name, values_text_line(doc, spot.node->outer));
+        return dv_err_set(err, DV_ERR_NOT_FOUND, "%s (line %zu) is null", name, values_node_line(doc, spot.node));
     *node = spot.node;
     return 0;
 }

@@ -56,9 +56,10 @@ size_t values_text_offset(const struct values_doc *doc, size_t character);
 /* Length of the line break at this place as libyaml sees it (LF, CR, CR LF, NEL, LS, PS), 0 for none. */
 size_t values_text_break(const struct values_doc *doc, size_t at);
 size_t values_text_line_start(const struct values_doc *doc, size_t at);
-size_t values_text_line_end(const struct values_doc *doc, size_t at);         /* before the break */
-size_t values_text_line(const struct values_doc *doc, size_t at);             /* number from 1, as an editor counts */
-bool values_text_blank(const struct values_doc *doc, size_t from, size_t to); /* spaces and tabs only */
+size_t values_text_line_end(const struct values_doc *doc, size_t at);                  /* before the break */
+size_t values_text_line(const struct values_doc *doc, size_t at);                      /* number from 1, as an editor counts */
+size_t values_node_line(const struct values_doc *doc, const struct values_node *node); /* a value's: that of its key */
+bool values_text_blank(const struct values_doc *doc, size_t from, size_t to);          /* spaces and tabs only */
 /* The line end to use for a line put in at this place: that of the line before it. */
 const char *values_text_newline(const struct values_doc *doc, size_t at);
 void values_path_text(struct values_path path, size_t count, char *out, size_t size);

@@ -12,7 +12,7 @@ static struct values_splice *values_splice(struct values_edit *edit, size_t at, 
 
 static int values_unplaced(const struct values_doc *doc, const struct values_node *node, const char *what, struct dv_err *err)
 {
-    return dv_err_set(err, DV_ERR_INVALID, "line %zu: %s", values_text_line(doc, node->outer), what);
+    return dv_err_set(err, DV_ERR_INVALID, "line %zu: %s", values_node_line(doc, node), what);
 }
 
 /* ---------------------------------------------------------------- looks of the neighbours */

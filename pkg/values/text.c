@@ -76,6 +76,11 @@ size_t values_text_line(const struct values_doc *doc, size_t at)
     return line;
 }
 
+size_t values_node_line(const struct values_doc *doc, const struct values_node *node)
+{
+    return values_text_line(doc, node->key != NULL ? node->key->outer : node->outer);
+}
+
 bool values_text_blank(const struct values_doc *doc, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)

@@ -99,8 +99,11 @@ static void expect_same_for_bools(const char *label, const struct sets *sets, co
         fail_msg("%s: values_set_bools differs", label);
     free(again);
     VALUES_CLEANUP_DOC struct values_doc *doc = NULL;
-    if (values_parse(text, len, &doc, NULL) == 0 && out->changed != values_can_set(doc, change.path, NULL) && out->rc != 0)
-        fail_msg("%s: values_can_set differs", label);
+    if (values_parse(text, len, &doc, NULL) != 0)
+        return;
+    bool can = values_can_set(doc, change.path, NULL);
+    if (out->rc != 0 ? can : out->changed && !can)
+        fail_msg("%s: values_can_set says %d", label, can);
 }
 
 static void run_edit(const char *label, const json_t *edit, const char *text, size_t len)
