@@ -28,6 +28,7 @@ final class RecordTimes implements AutoCloseable {
 
     /** Of the record to be read next; past the last record, a millisecond after the last one. */
     OptionalLong ofCommitted(TopicPartition partition, long offset) {
+        consumer.assign(List.of(partition));
         long start = consumer.beginningOffsets(List.of(partition)).get(partition);
         if (offset < end(partition)) {
             ConsumerRecord<byte[], byte[]> record = readFrom(partition, Math.max(offset, start));
@@ -41,6 +42,7 @@ final class RecordTimes implements AutoCloseable {
 
     /** Of the last record read: the nearest one before the offset. */
     OptionalLong ofPrevious(TopicPartition partition, long offset) {
+        consumer.assign(List.of(partition));
         long start = consumer.beginningOffsets(List.of(partition)).get(partition);
         long before = Math.min(offset, end(partition));
         for (long at = before - 1; at >= start && at >= before - STEPS_BACK; at--) {
@@ -58,7 +60,6 @@ final class RecordTimes implements AutoCloseable {
 
     /** The first record at or after the offset; none when only control records follow. */
     private ConsumerRecord<byte[], byte[]> readFrom(TopicPartition partition, long offset) {
-        consumer.assign(List.of(partition));
         consumer.seek(partition, offset);
         long end = end(partition);
         long deadline = System.nanoTime() + DEADLINE.toNanos();

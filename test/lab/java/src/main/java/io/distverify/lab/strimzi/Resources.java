@@ -1,6 +1,7 @@
 // Stands in for the Strimzi operator's access to its custom resources. Leaves out conversion: the API server serves each version of the lab's CRDs alike.
 package io.distverify.lab.strimzi;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -65,8 +66,8 @@ final class Resources<T> implements AutoCloseable {
 
     /** Strimzi's way: the whole object by PUT on /status, and only when something but a transition time differs. */
     void writeStatus(GenericKubernetesResource resource, Status status) {
-        JsonNode fresh = JSON.valueToTree(client.getKubernetesSerialization().convertValue(status, Map.class));
-        JsonNode old = JSON.valueToTree(resource.get("status"));
+        JsonNode fresh = tree(status);
+        JsonNode old = tree(resource.get("status"));
         if (comparable(fresh).equals(comparable(old))) {
             return;
         }
@@ -87,6 +88,15 @@ final class Resources<T> implements AutoCloseable {
             object.getMetadata().getAnnotations().remove(annotation);
             return object;
         });
+    }
+
+    /** Through text: the same number is another node when its Java type differs. */
+    private JsonNode tree(Object value) {
+        try {
+            return JSON.readTree(client.getKubernetesSerialization().asJson(value));
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static JsonNode comparable(JsonNode status) {
