@@ -6,7 +6,7 @@ LAB_KUBE_VERSION=1.36.3
 LAB_HELM_VERSION=3.22.0
 LAB_CONTROLLERS=serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-controller
 LAB_CONTROLLERS+=,namespace-controller,garbage-collector-controller,pod-garbage-collector-controller
-LAB_CONTROLLERS+=,job-controller,ttl-after-finished-controller,deployment-controller,replicaset-controller
+LAB_CONTROLLERS+=,clusterrole-aggregation-controller,job-controller,ttl-after-finished-controller,deployment-controller,replicaset-controller
 
 lab_suffix() { [[ $1 == 1 ]] || echo "-$1"; }
 lab_api_dir() { echo "$LAB/api$(lab_suffix "$1")"; }
