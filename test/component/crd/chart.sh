@@ -1,0 +1,97 @@
+# The chart and the kustomize base: both are taken by the API server, both give the same rights and the same pod, and the rights are
+# those that are used and no others.
+
+template() { helm template commission "$ROOT/charts/distverify" --namespace "$NAMESPACE" "$@"; }
+full_values() { echo -f "$HERE/values-full.yaml" --set "targets[0].namespace=$NAMESPACE"; }
+
+# taken WHAT: the API server takes all of stdin's YAML (dry run); what it would store is in $WORK/WHAT.json.
+taken() {
+    kubectl apply --dry-run=server -f - -o json > "$WORK/$1.json" 2> "$WORK/err" || { cat "$WORK/err"; return 1; }
+}
+
+chart_taken() { # WHAT VALUE-ARGUMENT...
+    local what=$1
+    shift
+    template "$@" > "$WORK/chart.yaml" && taken "$what" < "$WORK/chart.yaml"
+}
+
+values_refused() { # HELM-ARGUMENT...
+    ! template "$@" > "$WORK/out" 2>&1 && grep -q "values don't meet the specifications" "$WORK/out"
+}
+
+# pod_taken WHAT: the Deployment's pod in a namespace that enforces the restricted level.
+pod_taken() {
+    jq '.items[] | select(.kind == "Deployment") | {apiVersion: "v1", kind: "Pod", metadata: {name: "pod"}, spec: .spec.template.spec}
+        | .spec.serviceAccountName = "default" | del(.spec.serviceAccount, .spec.priorityClassName)' "$WORK/$1.json" |
+        api POST "/api/v1/namespaces/$NAMESPACE/pods?dryRun=All" | jq -e '.kind == "Pod"'
+}
+
+test_chart() {
+    check "copies of the CRD" "$ROOT/test/checks/crd-copies.sh" --check
+    check "helm lint" helm lint --strict "$ROOT/charts/distverify"
+    check "helm lint, all values" helm lint --strict "$ROOT/charts/distverify" $(full_values)
+    check "chart" chart_taken chart
+    check "chart, all values" chart_taken chart-full $(full_values)
+    check "chart, one namespace" chart_taken chart-namespace $(full_values) --set controller.namespace="$NAMESPACE"
+    check "chart: restricted pod" pod_taken chart
+    check "chart, all values: restricted pod" pod_taken chart-full
+    check "chart: brings the CRD, and keeps it" jq -e '.items[] | select(.kind == "CustomResourceDefinition")
+        | .metadata.annotations["helm.sh/resource-policy"] == "keep"' "$WORK/chart.json"
+    check "chart: crds.install=false brings none" jq -e '[.items[].kind] | index("CustomResourceDefinition") == null' "$WORK/chart-full.json"
+    check "chart, one namespace: nothing but the self review for all namespaces" jq -e '
+        [.items[] | select(.kind == "ClusterRoleBinding") | .metadata.name | endswith("self-review")] == [true]' "$WORK/chart-namespace.json"
+    check "chart: a ServiceMonitor on demand" grep -q '^kind: ServiceMonitor' <(template --set serviceMonitor.create=true)
+    check "values: an unknown key is refused" values_refused --set imagee.tag=1
+    check "values: an unknown key within is refused" values_refused --set controller.leaderElect=true
+    check "values: a target without names is refused" values_refused --set 'targets[0].namespace=kafka'
+    check "values: a target with an unknown list is refused" values_refused --set 'targets[0].namespace=kafka,targets[0].pods[0]=x'
+    check "values: a log level that is none is refused" values_refused --set controller.logLevel=trace
+    check "the restricted level is enforced here" jq -e '.code == 403' <(api POST "/api/v1/namespaces/$NAMESPACE/pods?dryRun=All" <<< '
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}')
+}
+
+# The manifests name their own namespaces; those that are not there are made for the time of the dry run.
+made_namespaces=()
+need_namespace() {
+    kubectl get namespace "$1" > /dev/null 2>&1 && return
+    kubectl create namespace "$1" > /dev/null && made_namespaces+=("$1")
+}
+
+# What must be the same in the chart's and the base's objects.
+common() { # FILE
+    jq -S '{rules: [.items[].rules | select(.) | map(del(.resourceNames))] | add | sort,
+        service: [.items[] | select(.kind == "Service").spec.ports], crd: [.items[] | select(.kind == "CustomResourceDefinition").spec],
+        pod: [.items[] | select(.kind == "Deployment").spec | {strategy, replicas, pod: (.template.spec | del(.serviceAccount, .serviceAccountName)
+            | .containers[0].args |= map(select(startswith("--lease=") | not)))}]}' "$1"
+}
+
+test_deploy() {
+    need_namespace distverify
+    need_namespace kafka
+    check "deploy" taken deploy < <(kubectl kustomize "$ROOT/deploy")
+    check "deploy/example" taken example < <(kubectl kustomize "$ROOT/deploy/example")
+    check "deploy: restricted pod" pod_taken deploy
+    check "deploy: restricted namespace" jq -e '.items[] | select(.kind == "Namespace").metadata.labels["pod-security.kubernetes.io/enforce"] == "restricted"' "$WORK/deploy.json"
+    check "deploy and chart agree" diff <(common "$WORK/deploy.json") <(common "$WORK/chart.json")
+    [ ${#made_namespaces[@]} -eq 0 ] || kubectl delete namespace "${made_namespaces[@]}" --wait=false > /dev/null
+}
+
+# may RIGHT: prints true or false for each verb of a row of rights.json.
+may() {
+    jq -c --arg ns "$NAMESPACE" '. as [$verbs, $resource, $name] | ($resource | split("/")) as [$group, $plural, $sub] | $verbs | split(" ")[] |
+        {apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: {user: "system:serviceaccount:\($ns):commissioner",
+         groups: ["system:serviceaccounts", "system:serviceaccounts:\($ns)"],
+         resourceAttributes: {namespace: $ns, verb: ., group: $group, resource: $plural, subresource: ($sub // ""), name: ($name // "")}}}' <<< "$1" |
+        while IFS= read -r review; do
+            api POST /apis/authorization.k8s.io/v1/subjectaccessreviews <<< "$review" | jq '.status.allowed'
+        done | sort -u
+}
+
+# The chart's rights, really installed: without replicas, and without the groups that every user has.
+test_rights() {
+    local right
+    check "helm install" helm install commission "$ROOT/charts/distverify" --namespace "$NAMESPACE" $(full_values) || return
+    while IFS= read -r right; do check "allowed: $right" [ "$(may "$right")" = true ]; done < <(jq -c '.allowed[]' "$CASES/rights.json")
+    while IFS= read -r right; do check "denied: $right" [ "$(may "$right")" = false ]; done < <(jq -c '.denied[]' "$CASES/rights.json")
+    check "helm uninstall" helm uninstall commission --namespace "$NAMESPACE"
+}
