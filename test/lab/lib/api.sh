@@ -16,26 +16,49 @@ lab_helm() { local n=$1; shift; "$LAB_BIN/helm" --kubeconfig "$(lab_api_dir "$n"
 # ---- build ----------------------------------------------------------------------------------
 
 lab_go_build() {
-  local major=${LAB_KUBE_VERSION%%.*} minor package flags="-s -w"
+  [[ -n $(lab_go_stale) ]] || return 0
+  command -v go > /dev/null || lab_die "go is missing: install Go as test/lab/go/go.mod says"
+  mkdir -p "$LAB_BIN"
+  (
+    flock 8
+    [[ -n $(lab_go_stale) ]] || exit 0
+    lab_step "build the Go programs (minutes the first time)" lab_go_make
+  ) 8> "$LAB_BIN/lock"
+}
+
+lab_go_stale() { # something when a source is newer than what was built
+  if [[ -x $LAB_BIN/lab-bin && -x $LAB_BIN/helm ]]; then
+    find "$LAB_HOME/go" "$LAB_HOME/lib/api.sh" -type f -newer "$LAB_BIN/helm" -print -quit
+  else
+    echo "$LAB_BIN/lab-bin"
+  fi
+}
+
+lab_go_make() {
+  local major=${LAB_KUBE_VERSION%%.*} minor package program flags="-s -w"
   minor=${LAB_KUBE_VERSION#*.}; minor=${minor%%.*}
+  # Without a version `kubectl version` fails, and charts that ask for one are refused.
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     flags+=" -X $package.gitVersion=v$LAB_KUBE_VERSION -X $package.gitMajor=$major -X $package.gitMinor=$minor"
   done
   flags+=" -X helm.sh/helm/v3/internal/version.version=v$LAB_HELM_VERSION"
   flags+=" -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=$major -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=$minor"
-  mkdir -p "$LAB_BIN"
-  lab_go_compile "$flags" "$LAB_BIN/lab-bin" .
-  lab_go_compile "$flags" "$LAB_BIN/helm" helm.sh/helm/v3/cmd/helm
-  local program
+  lab_go_compile "$flags" lab-bin .
   for program in etcd kube-apiserver kube-controller-manager kubectl node applier; do
-    ln -sf lab-bin "$LAB_BIN/$program"
+    ln -sfn lab-bin "$LAB_BIN/$program"
   done
+  lab_go_compile "$flags" helm helm.sh/helm/v3/cmd/helm
 }
 
 # Without optimisation: these programs wait for the network, and compiling them takes half the time.
-lab_go_compile() { # LDFLAGS OUTPUT PACKAGE
-  (cd "$LAB_HOME/go" && CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
-    nice -n 5 go build -buildvcs=false -gcflags='all=-N -l' -ldflags="$1" -o "$2" "$3")
+# A running lab keeps its old program: the new one takes its name in one step.
+lab_go_compile() { # LDFLAGS NAME PACKAGE
+  (
+    cd "$LAB_HOME/go"
+    export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly
+    nice -n 5 go build -buildvcs=false -gcflags='all=-N -l' -ldflags="$1" -o "$LAB_BIN/$2.new" "$3"
+  )
+  mv "$LAB_BIN/$2.new" "$LAB_BIN/$2"
 }
 
 # ---- start ----------------------------------------------------------------------------------

@@ -8,10 +8,8 @@ LAB_BIN=$LAB_BUILD/lab-bin
 LAB_JAVA=$LAB_BUILD/lab-java
 LAB=$(realpath -m "${LAB:-$LAB_BUILD/lab}")
 LAB_NAMESPACE=kafka
-LAB_PROFILE=${LAB_PROFILE:-fast}
-LAB_API_SERVERS=${LAB_API_SERVERS:-1}
 LAB_TIMEOUT=${LAB_TIMEOUT:-120}        # seconds any single wait may take
-export LAB LAB_BIN LAB_JAVA LAB_NAMESPACE LAB_PROFILE
+export LAB LAB_BIN LAB_JAVA LAB_NAMESPACE
 
 # ---- messages -------------------------------------------------------------------------------
 
@@ -29,6 +27,20 @@ lab_step() {
 lab_seconds_since() {
   local us=$(( ${EPOCHREALTIME/[.,]/} - ${1/[.,]/} ))
   printf '%d.%d' $((us / 1000000)) $((us % 1000000 / 100000))
+}
+
+# ---- settings -------------------------------------------------------------------------------
+
+# A lab keeps the settings it was started with; what the caller asks for counts at the first `up`.
+lab_asked_profile=${LAB_PROFILE:-} lab_asked_servers=${LAB_API_SERVERS:-}
+LAB_PROFILE=${LAB_PROFILE:-fast}
+LAB_API_SERVERS=${LAB_API_SERVERS:-1}
+if [[ -e $LAB/settings ]]; then . "$LAB/settings"; fi
+export LAB_PROFILE
+
+lab_settings_agree() {
+  [[ ${lab_asked_profile:-$LAB_PROFILE} == "$LAB_PROFILE" && ${lab_asked_servers:-$LAB_API_SERVERS} == "$LAB_API_SERVERS" ]] ||
+    lab_die "the lab in $LAB has LAB_PROFILE=$LAB_PROFILE LAB_API_SERVERS=$LAB_API_SERVERS: lab down first, or take another LAB"
 }
 
 # ---- ports ----------------------------------------------------------------------------------
