@@ -122,6 +122,7 @@ static void status_decode_batches(const json_t *list, struct model_run *run)
         (void)dv_strlcpy(batch->id, status_text(item, "id"), sizeof batch->id);
         batch->side = dv_streq(status_text(item, "side"), "b") ? MODEL_B : MODEL_A;
         batch->per_partition = (int32_t)status_int(item, "perPartition", 0);
+        batch->maybe = json_is_true(json_object_get(item, "maybe"));
         batch->stage = (enum model_stage)status_name_index(status_text(item, "stage"), stage_names, MODEL_STAGES, 0);
     }
 }
@@ -301,6 +302,8 @@ static json_t *status_encode_batches(const struct model_run *run)
         status_put_text(json, "id", batch->id);
         status_put_text(json, "side", side_names[batch->side]);
         json_object_set_new(json, "perPartition", json_integer(batch->per_partition));
+        if (batch->maybe)
+            json_object_set_new(json, "maybe", json_true());
         status_put_text(json, "stage", stage_names[batch->stage]);
         json_array_append_new(list, json);
     }

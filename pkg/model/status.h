@@ -71,6 +71,7 @@ struct model_batch {
     enum model_side side;
     int32_t per_partition;
     enum model_stage stage;
+    bool maybe; /* it is not known whether all of it was produced: at most one copy of each, none demanded */
 };
 
 struct model_run {

@@ -1,0 +1,366 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "verify/guards.h"
+#include "verify/lifecycle.h"
+#include "base/buf.h"
+#include "verify/tables.h"
+
+#define MOVES_PER_TURN 32
+
+/* ---------------------------------------------------------------- entering stages and runs */
+
+static void decide_enter_stage(struct turn *t, enum model_stage stage)
+{
+    struct model_stage_status *st = &t->st->stages[stage];
+    struct verify_memory *m = t->m;
+    const struct verify_step *first = &verify_tables[stage].steps[0];
+    t->st->stage = stage;
+    t->st->run.attempt = 1;
+    st->state = STATE_RUNNING;
+    st->attempts = 1;
+    st->started_ms = t->s->now.wall_ms;
+    (void)dv_strlcpy(st->step, first->name, sizeof st->step);
+    (void)dv_strlcpy(m->step, first->name, sizeof m->step);
+    m->stage = stage;
+    m->stage_since_ms = t->now;
+    m->step_since_ms = t->now;
+    m->progress_ms = t->now;
+    m->hold_since_ms = m->look_ms = m->extra_since_ms = m->disturbed_ms = 0;
+    m->best_score = 0;
+    m->logs_since_wall_ms = t->s->now.wall_ms;
+    memset(m->restarts_known, 0, sizeof m->restarts_known);
+    m->pod_restarts[MODEL_A] = m->pod_restarts[MODEL_B] = -1;
+}
+
+static void decide_take_stage(struct turn *t)
+{
+    t->stage = t->st->stage;
+    t->near = t->stage == STAGE_INIT_B || t->stage == STAGE_MESSAGES_BOTH_WAYS || t->stage == STAGE_OFFSETS_B_TO_A ? MODEL_B : MODEL_A;
+    if (t->stage == STAGE_MESSAGES_BOTH_WAYS)
+        t->near = MODEL_A; /* A's records first, then B's */
+    t->far = model_far(t->near);
+    t->step = table_step(t->stage, t->m->step);
+}
+
+/* After a restart nothing is remembered: the step is taken up where everything it needs is seen again. Settle and held start anew. */
+static void decide_resume(struct turn *t)
+{
+    struct verify_memory *m = t->m;
+    struct model_run *run = &t->st->run;
+    const struct verify_step *step = table_step(t->st->stage, t->st->stages[t->st->stage].step);
+    memset(m, 0, sizeof *m);
+    (void)dv_strlcpy(m->run, run->id, sizeof m->run);
+    (void)dv_strlcpy(m->step, step->resume != NULL ? step->resume : step->name, sizeof m->step);
+    m->stage = t->st->stage;
+    m->stage_since_ms = m->step_since_ms = m->progress_ms = t->now;
+    m->logs_since_wall_ms = t->st->stages[t->st->stage].started_ms;
+    m->pod_restarts[MODEL_A] = m->pod_restarts[MODEL_B] = -1;
+    if (t->s->status->run.id[0] != '\0' && dv_streq(t->s->status->run.id, run->id)) {
+        run->resumes++;
+        turn_event(t, false, "RunResumed", "run %s taken up again in stage %s", run->id, model_stage_name(t->st->stage));
+    }
+}
+
+/* ---------------------------------------------------------------- ends */
+
+static enum model_state decide_state(enum model_verdict verdict)
+{
+    switch (verdict) {
+    case MODEL_PASSED: return STATE_PASSED;
+    case MODEL_FAILED: return STATE_FAILED;
+    case MODEL_INCONCLUSIVE: return STATE_INCONCLUSIVE;
+    case MODEL_ABORTED: return STATE_ABORTED;
+    case MODEL_ERROR: case MODEL_NO_VERDICT: break;
+    }
+    return STATE_ERROR;
+}
+
+static void decide_end_stage(struct turn *t, enum model_verdict verdict, enum model_reason reason)
+{
+    struct model_stage_status *st = &t->st->stages[t->stage];
+    evidence_wait(t, t->step->what, t->step->demanded, turn_step_age(t));
+    evidence_stage(t);
+    st->state = decide_state(verdict);
+    st->reason = reason;
+    st->finished_ms = t->s->now.wall_ms;
+    (void)dv_strlcpy(st->message, t->said, sizeof st->message);
+}
+
+static void decide_fail(struct turn *t, enum model_verdict verdict, enum model_reason reason)
+{
+    decide_end_stage(t, verdict, reason);
+    lifecycle_finish(t, verdict, reason);
+}
+
+static void decide_pass(struct turn *t)
+{
+    turn_say(t, "%s passed", model_stage_name(t->stage));
+    decide_end_stage(t, MODEL_PASSED, REASON_Passed);
+    turn_event(t, false, "StagePassed", "run %s: stage %s passed", t->st->run.id, model_stage_name(t->stage));
+    if (t->stage + 1 < MODEL_STAGES) {
+        decide_enter_stage(t, (enum model_stage)(t->stage + 1));
+        decide_take_stage(t);
+        return;
+    }
+    lifecycle_finish(t, MODEL_PASSED, REASON_Passed);
+}
+
+static void decide_doubt_batches(struct turn *t, enum model_reason reason)
+{
+    struct model_run *run = &t->st->run;
+    for (size_t i = 0; i < run->batch_count; i++)
+        if (reason == REASON_RedeliverySuspected || (run->batches[i].stage == t->stage && i + 2 >= run->batch_count))
+            run->batches[i].maybe = true;
+}
+
+/* Measured, and cannot be told apart: again with new ids, from where the stage produces. */
+static bool decide_retry(struct turn *t, enum model_reason reason)
+{
+    struct model_stage_status *st = &t->st->stages[t->stage];
+    if (st->attempts > t->spec->retries)
+        return false;
+    st->attempts++;
+    t->st->run.attempt = st->attempts;
+    decide_doubt_batches(t, reason);
+    turn_note(t, "attempt %d was inconclusive (%s): %s", st->attempts - 1, model_reason_name(reason), t->said);
+    turn_event(t, false, "StageRetried", "run %s: stage %s is tried again: %s", t->st->run.id, model_stage_name(t->stage), t->said);
+    turn_go(t, verify_tables[t->stage].retry);
+    t->m->extra_since_ms = 0;
+    t->m->disturbed_ms = 0;
+    t->m->logs_since_wall_ms = t->s->now.wall_ms;
+    turn_progress(t);
+    return true;
+}
+
+static bool decide_disable_first(struct turn *t, enum model_reason reason)
+{
+    const struct model_run *run = &t->st->run;
+    if (reason != REASON_LoopDetected || t->spec->on_loop != MODEL_LOOP_DISABLE_LAST || !run->have_left[MODEL_B] ||
+        !run->left[MODEL_B].on[MODEL_SW_MD])
+        return false;
+    struct model_stage_status *st = &t->st->stages[t->stage];
+    st->reason = reason;
+    (void)dv_strlcpy(st->message, t->said, sizeof st->message);
+    turn_event(t, true, "LoopDetected", "run %s: %s", run->id, t->said);
+    turn_go(t, "DisableLast");
+    return true;
+}
+
+static bool decide_stop(struct turn *t, enum model_verdict verdict, enum model_reason reason)
+{
+    if (verdict == MODEL_INCONCLUSIVE && decide_retry(t, reason))
+        return true;
+    if (decide_disable_first(t, reason))
+        return true;
+    decide_fail(t, verdict, reason);
+    return false;
+}
+
+/* The loop is the verdict whatever comes of the clean-up. */
+static void decide_disable(struct turn *t)
+{
+    struct model_stage_status *st = &t->st->stages[t->stage];
+    struct model_switches want;
+    enum model_reason unused = REASON_None;
+    bool late = turn_step_age(t) >= t->spec->stage_deadline_ms;
+    char text[900];
+    (void)dv_strlcpy(text, st->message, sizeof text);
+    bool off = turn_want(t, MODEL_B, &want) && turn_declared(t, MODEL_B, &want);
+    enum row_outcome outcome = intent_drive(t, &unused);
+    if (!off && !late && outcome == OUT_WAIT) {
+        turn_wake(t, t->m->step_since_ms + t->spec->stage_deadline_ms);
+        return;
+    }
+    if (!off && !late && outcome == OUT_GO) {
+        intent_values(t, MODEL_B);
+        return;
+    }
+    if (outcome == OUT_WAIT && !late)
+        return; /* the patch's answer is on its way */
+    t->st->run.left[MODEL_B] = want;
+    turn_note(t, off ? "the Message Distributor of %s was switched off in the values" : "the Message Distributor of %s could not be switched off",
+              turn_name(t, MODEL_B));
+    (void)dv_strlcpy(t->said, text, sizeof t->said);
+    decide_fail(t, MODEL_FAILED, REASON_LoopDetected);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static const struct verify_row *decide_match(struct turn *t, const struct verify_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((rows[i].step == NULL || dv_streq(rows[i].step, t->m->step)) && rows[i].guard(t))
+            return &rows[i];
+    return NULL;
+}
+
+static const struct verify_row *decide_row(struct turn *t)
+{
+    const struct verify_table *table = &verify_tables[t->stage];
+    const struct verify_row *row = decide_match(t, verify_early_rows, verify_early_row_count);
+    if (row == NULL)
+        row = decide_match(t, table->rows, table->row_count);
+    if (row != NULL && row->outcome != OUT_WAIT)
+        return row;
+    const struct verify_row *late = decide_match(t, verify_late_rows, verify_late_row_count);
+    return late != NULL ? late : row;
+}
+
+/* Applies one row; false: nothing more to do in this turn. */
+static bool decide_apply(struct turn *t, const struct verify_row *row)
+{
+    if (row == NULL)
+        return false;
+    row->act(t);
+    switch (row->outcome) {
+    case OUT_WAIT: return false;
+    case OUT_GO: turn_go(t, row->next); return true;
+    case OUT_PASS: decide_pass(t); return model_run_active(t->st);
+    case OUT_STOP: return decide_stop(t, model_reason_verdict(row->reason), row->reason);
+    case OUT_UNSURE: return decide_stop(t, MODEL_INCONCLUSIVE, row->reason);
+    }
+    return false;
+}
+
+/* A restart in Kafka Connect or a broker out of reach explains noise for the rest of the stage. */
+static void decide_disturbance(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        int64_t restarts = 0;
+        for (size_t i = 0; i < facts->pod_count; i++)
+            restarts += facts->pods[i]->restarts;
+        if (t->m->pod_restarts[side] < 0 && facts->stamp[VF_PODS].as_of_ms != 0)
+            t->m->pod_restarts[side] = restarts;
+        bool disturbed = t->m->pod_restarts[side] >= 0 && restarts > t->m->pod_restarts[side];
+        for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
+            disturbed = disturbed || (facts->stamp[fact].failed_ms >= t->m->stage_since_ms && facts->stamp[fact].failed_ms != 0 &&
+                                      facts->stamp[fact].err.kind == DV_ERR_UNREACHABLE);
+        if (disturbed)
+            t->m->disturbed_ms = t->now;
+        if (facts->stamp[VF_PODS].as_of_ms != 0)
+            t->m->pod_restarts[side] = restarts;
+    }
+}
+
+static bool decide_move(struct turn *t)
+{
+    enum model_reason reason = REASON_None;
+    if (dv_streq(t->m->step, "DisableLast")) {
+        decide_disable(t);
+        return false;
+    }
+    enum row_outcome outcome = intent_drive(t, &reason);
+    if (outcome == OUT_STOP)
+        return decide_stop(t, model_reason_verdict(reason), reason);
+    if (outcome == OUT_WAIT) {
+        const struct verify_row *late = decide_match(t, verify_late_rows, verify_late_row_count);
+        return late != NULL && t->m->effect != EFFECT_ASKED && decide_apply(t, late);
+    }
+    return decide_apply(t, decide_row(t));
+}
+
+static void decide_message(struct turn *t)
+{
+    if (!model_run_active(t->st))
+        return;
+    const char *what = t->step->what != NULL ? t->step->what : "the next step";
+    (void)dv_format(t->st->message, sizeof t->st->message, "%s: waiting for %s", model_stage_name(t->stage), what);
+    (void)dv_strlcpy(t->st->stages[t->stage].step, t->m->step, sizeof t->st->stages[t->stage].step);
+    if (t->p->waits_for[0] == '\0')
+        (void)dv_strlcpy(t->p->waits_for, what, sizeof t->p->waits_for);
+}
+
+static bool decide_reads_timestamps(const struct turn *t)
+{
+    static const char *const steps[] = {"Before", "Reader", "Barrier", "Copied", "Commit", "Moved", "Echo"};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        if (t->stage >= STAGE_OFFSETS_A_TO_B && dv_starts_with(t->m->step, steps[i]) && !dv_starts_with(t->m->step, "Committ"))
+            return true;
+    return false;
+}
+
+static void decide_observe(struct turn *t)
+{
+    struct verify_observe *observe = &t->p->observe;
+    bool active = model_run_active(t->st);
+    observe->watches = active || t->st->result == MODEL_PASSED;
+    observe->clients = active;
+    observe->readers = active && t->st->run.partitions > 0;
+    observe->probes_generation = t->m->probes_generation;
+    observe->logs_since_ms = t->m->logs_since_wall_ms;
+    if (active && decide_reads_timestamps(t))
+        observe->ts_reader[t->stage == STAGE_PERSISTED && dv_ends_with(t->m->step, "B") ? MODEL_A : t->stage == STAGE_PERSISTED ? MODEL_B : t->far] = true;
+}
+
+void decide_run(struct turn *t)
+{
+    if (!dv_streq(t->m->run, t->st->run.id))
+        decide_resume(t);
+    if (t->st->stages[t->st->stage].state == STATE_PENDING)
+        decide_enter_stage(t, t->st->stage);
+    t->m->partitions = t->st->run.partitions;
+    decide_take_stage(t);
+    decide_disturbance(t);
+    for (int i = 0; i < MOVES_PER_TURN; i++)
+        if (!decide_move(t))
+            break;
+    decide_message(t);
+}
+
+void verify_decide(const struct verify_snapshot *snapshot, struct verify_plan *plan)
+{
+    memset(plan, 0, sizeof *plan);
+    model_status_copy(&plan->status, snapshot->status);
+    if (snapshot->memory != NULL)
+        plan->memory = *snapshot->memory;
+    plan->wake_ms = INT64_MAX;
+    struct turn t = {.s = snapshot, .spec = snapshot->spec, .p = plan, .st = &plan->status, .m = &plan->memory, .now = snapshot->now.mono_ms};
+    plan->status.observed_generation = snapshot->generation;
+    lifecycle_decide(&t);
+    if (snapshot->spec != NULL)
+        decide_observe(&t);
+    texts_conditions(snapshot, &plan->status);
+}
+
+void verify_plan_clear(struct verify_plan *plan)
+{
+    model_status_clear(&plan->status);
+}
+
+/* ---------------------------------------------------------------- dump */
+
+static void decide_dump_row(struct dv_buf *out, const struct verify_row *row)
+{
+    static const char *const outcomes[] = {"wait", "go", "pass", "stop", "unsure"};
+    (void)dv_buf_addf(out, "  %-20s %-26s %-18s %-7s %s%s\n", row->step != NULL ? row->step : "*", row->guard_name, row->act_name,
+                      outcomes[row->outcome], row->outcome == OUT_GO ? row->next : "",
+                      row->outcome == OUT_GO ? "" : model_reason_name(row->reason));
+}
+
+static void decide_dump_rows(struct dv_buf *out, const char *title, const struct verify_row *rows, size_t count)
+{
+    (void)dv_buf_addf(out, "%s\n", title);
+    for (size_t i = 0; i < count; i++)
+        decide_dump_row(out, &rows[i]);
+}
+
+char *verify_dump_tables(void)
+{
+    struct dv_buf out = DV_BUF_INIT(1 << 20);
+    decide_dump_rows(&out, "every step, first", verify_early_rows, verify_early_row_count);
+    decide_dump_rows(&out, "every step, when it waits", verify_late_rows, verify_late_row_count);
+    for (int stage = 0; stage < MODEL_STAGES; stage++) {
+        const struct verify_table *table = &verify_tables[stage];
+        decide_dump_rows(&out, model_stage_name((enum model_stage)stage), table->rows, table->row_count);
+        for (size_t i = 0; i < table->step_count; i++)
+            (void)dv_buf_addf(&out, "  step %-20s switches %2d %-8s resume %-16s %s\n", table->steps[i].name, (int)table->steps[i].row,
+                              table->steps[i].demanded ? "demanded" : "world",
+                              table->steps[i].resume != NULL ? table->steps[i].resume : table->steps[i].name,
+                              table->steps[i].what != NULL ? table->steps[i].what : "-");
+    }
+    return dv_buf_take(&out);
+}

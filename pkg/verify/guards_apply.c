@@ -1,0 +1,255 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "verify/guards.h"
+
+#define SIDES(side) (int side = 0; side < MODEL_SIDES; side++)
+#define CONNECTORS(c) (int c = 0; c < MODEL_CONNECTORS; c++)
+
+static void apply_waits(struct turn *t, enum model_side side, enum model_connector connector, const char *what)
+{
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s: %s", model_connector_text(connector), turn_name(t, side), what);
+}
+
+/* ---------------------------------------------------------------- declared */
+
+bool declared_all(struct turn *t)
+{
+    struct model_switches want;
+    for SIDES(side)
+        if (turn_want(t, (enum model_side)side, &want) && !turn_declared(t, (enum model_side)side, &want))
+            return false;
+    /* An equal text is not written; from here on the run answers for it. */
+    for SIDES(side) {
+        struct model_run *run = &t->st->run;
+        if (!turn_want(t, (enum model_side)side, &want))
+            continue;
+        if (!run->have_left[side] || memcmp(&run->left[side], &want, sizeof want) != 0)
+            evidence_values(t, (enum model_side)side, false);
+        run->left[side] = want;
+        run->have_left[side] = true;
+    }
+    return true;
+}
+
+void write_values(struct turn *t)
+{
+    struct model_switches want;
+    for SIDES(side) {
+        if (!turn_want(t, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
+            continue;
+        intent_values(t, (enum model_side)side);
+        return;
+    }
+}
+
+/* ---------------------------------------------------------------- applied, on, off */
+
+static bool apply_object_there(struct turn *t, enum model_side side, enum model_connector connector)
+{
+    const struct verify_connector *fact = turn_connector(t, side, connector);
+    if (fact == NULL || fact->fact->deleting) {
+        apply_waits(t, side, connector, "its KafkaConnector to appear");
+        return false;
+    }
+    if (fact->fact->observed_generation != fact->fact->generation) {
+        apply_waits(t, side, connector, "its KafkaConnector to be reconciled at its generation");
+        return false;
+    }
+    return true;
+}
+
+static bool apply_object_gone(struct turn *t, enum model_side side, enum model_connector connector)
+{
+    const struct verify_connector *fact = turn_connector(t, side, connector);
+    if (fact == NULL || (fact->fact->state == FACT_STATE_STOPPED && fact->fact->observed_generation == fact->fact->generation))
+        return true;
+    apply_waits(t, side, connector, "its KafkaConnector to go away");
+    return false;
+}
+
+/* The wanted set of KafkaConnectors, each at its generation, and none of the others. */
+bool applied(struct turn *t)
+{
+    struct model_switches want;
+    for SIDES(side) {
+        if (!turn_want(t, (enum model_side)side, &want))
+            continue;
+        if (t->s->side[side].stamp[VF_CONNECTORS].as_of_ms == 0)
+            return false;
+        for CONNECTORS(c) {
+            enum model_connector connector = (enum model_connector)c;
+            bool on = turn_wants_connector(t, (enum model_side)side, connector);
+            if (on ? !apply_object_there(t, (enum model_side)side, connector) : !apply_object_gone(t, (enum model_side)side, connector))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A group of the new protocol is listed but Dead: it cannot be described, the object is the evidence. */
+static bool apply_group_blind(const struct verify_connector *fact, const struct fact_group *group)
+{
+    return fact->fact->source || (group->listed && group->state == FACT_GROUP_DEAD);
+}
+
+bool connector_off(struct turn *t, enum model_side side, enum model_connector connector)
+{
+    const struct fact_group *group = turn_group(t, side, connector);
+    if (!apply_object_gone(t, side, connector) || group == NULL)
+        return false;
+    if (group->err.kind != DV_ERR_NONE)
+        return false;
+    return group->members == 0;
+}
+
+static bool apply_assigned(const struct fact_group *group, const char *topic, int32_t partition)
+{
+    for (size_t i = 0; i < group->assignment_count; i++)
+        if (group->assignments[i].partition == partition && dv_streq(group->assignments[i].topic, topic))
+            return true;
+    return false;
+}
+
+/* First partition that the connector must read and nobody is assigned; -1: none. */
+static int32_t apply_unassigned(struct turn *t, enum model_side side, enum model_connector connector, const struct fact_group *group)
+{
+    const struct verify_side *facts = turn_side(t, side);
+    const char *topic = connector == MODEL_MD ? turn_cluster(t, side)->topic : turn_cluster(t, side)->timestamps_topic;
+    int32_t n = connector == MODEL_MD ? facts->test_topic.partitions : facts->ts_topic.partitions;
+    if (connector == MODEL_OD)
+        return group->assignment_count > 0 ? -1 : 0;
+    for (int32_t p = 0; p < n; p++)
+        if (!apply_assigned(group, topic, p))
+            return p;
+    return -1;
+}
+
+static bool apply_group_live(struct turn *t, enum model_side side, enum model_connector connector)
+{
+    const struct fact_group *group = turn_group(t, side, connector);
+    if (connector == MODEL_OC && !turn_fresh(t, side, VF_TS_TOPIC, t->m->step_since_ms))
+        return false;
+    if (group == NULL || group->state != FACT_GROUP_STABLE || group->members == 0) {
+        apply_waits(t, side, connector, "its group to be Stable with members");
+        return false;
+    }
+    if (connector == MODEL_OC && !turn_side(t, side)->ts_topic.found) {
+        apply_waits(t, side, connector, "the timestamps topic to exist");
+        return false;
+    }
+    if (apply_unassigned(t, side, connector, group) >= 0) {
+        apply_waits(t, side, connector, "its group's members to be assigned every wanted partition");
+        return false;
+    }
+    return true;
+}
+
+static bool apply_on(struct turn *t, enum model_side side, enum model_connector connector, bool *blind)
+{
+    if (!apply_object_there(t, side, connector))
+        return false;
+    const struct verify_connector *fact = turn_connector(t, side, connector);
+    if (fact->health != VERIFY_HEALTHY) {
+        apply_waits(t, side, connector, fact->why[0] != '\0' ? fact->why : "RUNNING with all its tasks");
+        return false;
+    }
+    const struct fact_group *group = turn_group(t, side, connector);
+    if (group != NULL && apply_group_blind(fact, group)) {
+        *blind = true;
+        return true;
+    }
+    return apply_group_live(t, side, connector);
+}
+
+static bool apply_side(struct turn *t, enum model_side side, bool *blind)
+{
+    int64_t since = t->m->written_ms[side] > t->m->step_since_ms ? t->m->written_ms[side] : t->m->step_since_ms;
+    struct model_switches want;
+    if (!turn_want(t, side, &want))
+        return true;
+    if (!turn_fresh(t, side, VF_GROUPS, since)) {
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s", verify_fact_text(VF_GROUPS), turn_name(t, side));
+        return false;
+    }
+    for CONNECTORS(c) {
+        enum model_connector connector = (enum model_connector)c;
+        bool ok = turn_wants_connector(t, side, connector) ? apply_on(t, side, connector, blind) : connector_off(t, side, connector);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Pods, connectors and tasks nearer to what is wanted are progress; the same way again is not. */
+static void apply_score(struct turn *t)
+{
+    int64_t score = 0;
+    for SIDES(side) {
+        const struct verify_side *facts = &t->s->side[side];
+        for (size_t i = 0; i < facts->pod_count; i++)
+            score += facts->pods[i]->ready;
+        for CONNECTORS(c) {
+            const struct verify_connector *fact = turn_connector(t, (enum model_side)side, (enum model_connector)c);
+            bool on = turn_wants_connector(t, (enum model_side)side, (enum model_connector)c);
+            score += on ? (fact != NULL ? 1 + fact->fact->tasks_running : 0) : (fact == NULL);
+        }
+    }
+    if (score > t->m->best_score) {
+        t->m->best_score = score;
+        turn_progress(t);
+    }
+}
+
+bool connectors_on(struct turn *t)
+{
+    bool blind = false;
+    apply_score(t);
+    bool a = apply_side(t, MODEL_A, &blind);
+    return apply_side(t, MODEL_B, &blind) && a;
+}
+
+bool connectors_not_on(struct turn *t)
+{
+    return !connectors_on(t);
+}
+
+bool connectors_held(struct turn *t)
+{
+    bool blind = false;
+    bool on = apply_side(t, MODEL_A, &blind);
+    on = apply_side(t, MODEL_B, &blind) && on;
+    int64_t hold = blind && t->spec->reconcile_ms > t->spec->held_ms ? t->spec->reconcile_ms : t->spec->held_ms;
+    return turn_held(t, on, hold);
+}
+
+int64_t unsubscribed_partition(struct turn *t, enum model_side side)
+{
+    const struct fact_group *group = turn_group(t, side, MODEL_MD);
+    if (group == NULL || group->state != FACT_GROUP_STABLE || group->members == 0 || !turn_wants_connector(t, side, MODEL_MD))
+        return -1;
+    return apply_unassigned(t, side, MODEL_MD, group);
+}
+
+/* Stable, and still nobody reads the partition after arrival: the pattern does not match. */
+bool partition_unassigned(struct turn *t)
+{
+    for SIDES(side) {
+        int64_t partition = unsubscribed_partition(t, (enum model_side)side);
+        if (partition < 0)
+            continue;
+        int64_t due = t->m->step_since_ms + verify_arrival_ms(t->s);
+        if (t->m->progress_ms + verify_arrival_ms(t->s) > due)
+            due = t->m->progress_ms + verify_arrival_ms(t->s);
+        turn_wake(t, due);
+        if (t->now < due)
+            return false;
+        const struct verify_connector *fact = turn_connector(t, (enum model_side)side, MODEL_MD);
+        turn_say(t, "the Message Distributor of %s reads no partition %lld of topic %s: its topics are \"%s\"", turn_name(t, (enum model_side)side),
+                 (long long)partition, turn_cluster(t, (enum model_side)side)->topic,
+                 fact != NULL && fact->fact->topics != NULL ? fact->fact->topics : "not shown");
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,601 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "verify/guards.h"
+
+/* ---------------------------------------------------------------- access to the systems */
+
+static const struct verify_stamp *global_failing(struct turn *t, enum dv_err_kind kind)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        for (int fact = 0; fact < VF_COUNT; fact++) {
+            const struct verify_stamp *stamp = &t->s->side[side].stamp[fact];
+            if (stamp->failed_ms <= stamp->as_of_ms || stamp->err.kind != kind)
+                continue;
+            turn_say(t, "%s: %s", turn_name(t, (enum model_side)side), stamp->err.text);
+            return stamp;
+        }
+    }
+    return NULL;
+}
+
+bool secret_missing(struct turn *t)
+{
+    return global_failing(t, DV_ERR_SECRET) != NULL;
+}
+
+bool credentials_refused(struct turn *t)
+{
+    return global_failing(t, DV_ERR_AUTH) != NULL;
+}
+
+bool certificate_unusable(struct turn *t)
+{
+    return global_failing(t, DV_ERR_CERT) != NULL;
+}
+
+bool right_missing(struct turn *t)
+{
+    return global_failing(t, DV_ERR_DENIED) != NULL;
+}
+
+/* ---------------------------------------------------------------- values */
+
+static const char *global_values_kind(const struct model_cluster *cluster)
+{
+    return cluster->distributor.values.secret ? "Secret" : "ConfigMap";
+}
+
+bool values_gone(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        const struct model_cluster *cluster = turn_cluster(t, (enum model_side)side);
+        if (facts->values == NULL || facts->stamp[VF_VALUES].as_of_ms == 0 || (facts->values->found && facts->values->key_found))
+            continue;
+        const struct model_values_target *target = &cluster->distributor.values;
+        if (!facts->values->found)
+            turn_say(t, "%s: %s %s/%s with the Distributor's values does not exist", cluster->name, global_values_kind(cluster), cluster->ns,
+                     target->name);
+        else
+            turn_say(t, "%s: %s %s/%s has no key %s", cluster->name, global_values_kind(cluster), cluster->ns, target->name, target->key);
+        return true;
+    }
+    return false;
+}
+
+bool values_unusable(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        const struct model_cluster *cluster = turn_cluster(t, (enum model_side)side);
+        if (facts->values == NULL || !facts->values->found || !facts->values->key_found ||
+            (facts->values->readable && facts->values->settable))
+            continue;
+        turn_say(t, "%s: %s in %s %s/%s: %s", cluster->name, cluster->distributor.values.key, global_values_kind(cluster), cluster->ns,
+                 cluster->distributor.values.name, facts->values->why.text);
+        return true;
+    }
+    return false;
+}
+
+static bool global_differs(const struct verify_values *values, const struct model_switches *from, int *which)
+{
+    for (int i = 0; i < MODEL_SWITCHES; i++) {
+        if (values->declared[i] == (from->on[i] ? VERIFY_ON : VERIFY_OFF))
+            continue;
+        *which = i;
+        return true;
+    }
+    return false;
+}
+
+/* Declared values that are not what this run last declared. reverted: they are what they were before the run. */
+static bool global_values_moved(struct turn *t, bool reverted)
+{
+    const struct model_run *run = &t->st->run;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_values *values = t->s->side[side].values;
+        int which = 0;
+        int unused = 0;
+        bool open = run->intent.kind == INTENT_VALUES && run->intent.side == (enum model_side)side;
+        if (values == NULL || !values->readable || !run->have_left[side] || open || !global_differs(values, &run->left[side], &which))
+            continue;
+        bool as_before = run->have_before[side] && !global_differs(values, &run->before[side], &unused);
+        if (as_before != reverted)
+            continue;
+        const struct model_cluster *cluster = turn_cluster(t, (enum model_side)side);
+        turn_say(t, "%s: switch %s in %s %s/%s is no longer as this run wrote it; last changed by field manager \"%s\"", cluster->name,
+                 model_switch_name((enum model_switch)which), global_values_kind(cluster), cluster->ns, cluster->distributor.values.name,
+                 values->manager[0] != '\0' ? values->manager : "unknown");
+        return true;
+    }
+    return false;
+}
+
+bool values_reverted(struct turn *t)
+{
+    return global_values_moved(t, true);
+}
+
+bool values_changed(struct turn *t)
+{
+    return global_values_moved(t, false);
+}
+
+/* ---------------------------------------------------------------- connectors */
+
+static bool global_known_name(struct turn *t, enum model_side side, const char *name)
+{
+    for (int c = 0; c < MODEL_CONNECTORS; c++)
+        if (dv_streq(turn_cluster(t, side)->distributor.switches[model_connector_switch((enum model_connector)c)].connector, name))
+            return true;
+    return false;
+}
+
+/* Names outside the three count always; of the three, one that is not wanted has until its values are applied. */
+bool connector_unexpected(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        for (size_t i = 0; i < facts->connector_count; i++) {
+            const struct fact_connector *fact = facts->connectors[i].fact;
+            if (global_known_name(t, (enum model_side)side, fact->name) || fact->deleting || fact->state == FACT_STATE_STOPPED)
+                continue;
+            turn_say(t, "%s: KafkaConnector %s/%s runs on KafkaConnect %s and belongs to no switch of this verification",
+                     turn_name(t, (enum model_side)side), turn_cluster(t, (enum model_side)side)->ns, fact->name,
+                     turn_cluster(t, (enum model_side)side)->distributor.connect);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Calls each wanted connector that has a fact. */
+static bool global_each_wanted(struct turn *t, bool (*bad)(struct turn *t, enum model_side side, enum model_connector connector,
+                                                           const struct verify_connector *fact))
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        for (int c = 0; c < MODEL_CONNECTORS; c++) {
+            if (!turn_wants_connector(t, (enum model_side)side, (enum model_connector)c))
+                continue;
+            const struct verify_connector *connector = turn_connector(t, (enum model_side)side, (enum model_connector)c);
+            if (connector != NULL && bad(t, (enum model_side)side, (enum model_connector)c, connector))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Findings about rights count only once this revision's init job has had its chance. */
+static bool global_rights_count(struct turn *t, enum model_side side)
+{
+    const struct verify_memory *m = t->m;
+    int64_t since = m->written_ms[side] != 0 ? m->written_ms[side] : m->stage_since_ms;
+    bool auto_restart = false;
+    for (size_t i = 0; i < t->s->side[side].connector_count; i++)
+        auto_restart = auto_restart || t->s->side[side].connectors[i].fact->auto_restart_on;
+    int64_t due = m->job_done_ms[side] != 0 ? m->job_done_ms[side] : since + verify_arrival_ms(t->s);
+    if (auto_restart)
+        due += t->spec->reconcile_ms;
+    if (t->now >= due)
+        return true;
+    turn_wake(t, due);
+    return false;
+}
+
+static const char *global_principal(struct turn *t, enum model_side side)
+{
+    const struct model_distributor *distributor = &turn_cluster(t, side)->distributor;
+    return distributor->principal_count > 0 ? distributor->principals[0] : "the Distributor's principal";
+}
+
+static void global_say_right(struct turn *t, enum model_side side, const char *who, const char *operation, const char *what, const char *name,
+                             bool denied)
+{
+    if (denied)
+        turn_say(t, "%s on Kafka cluster %s is denied %s on %s %s by a deny ACL; remove the rule", who, turn_name(t, side), operation, what,
+                 name);
+    else
+        turn_say(t, "%s lacks %s on %s %s of Kafka cluster %s; add it to init.principals of %s and let its init job run", who, operation,
+                 what, name, turn_name(t, side), turn_name(t, side));
+}
+
+static bool global_lacks(struct turn *t, enum model_side side, const struct verify_right *right, const char *operation, const char *what,
+                         const char *name)
+{
+    if (right->allowed)
+        return false;
+    global_say_right(t, side, right->principal, operation, what, name, right->denied);
+    return true;
+}
+
+/* Which right is it? The connector's own cluster for its group, the far one for what it writes. */
+static void global_name_acl(struct turn *t, enum model_side side, enum model_connector connector)
+{
+    enum model_side far = model_far(side);
+    const struct verify_side *here = turn_side(t, side);
+    const struct verify_side *there = turn_side(t, far);
+    bool known = turn_fresh(t, side, VF_ACLS, t->m->step_since_ms) && turn_fresh(t, far, VF_ACLS, t->m->step_since_ms);
+    const struct fact_group *group = turn_group(t, side, connector);
+    if (known && global_lacks(t, side, &here->read_group[connector], "Read", "group", group != NULL ? group->name : "of the connector"))
+        return;
+    if (known && connector == MODEL_MD && global_lacks(t, far, &there->write_test, "Write", "topic", turn_cluster(t, far)->topic))
+        return;
+    if (known && connector == MODEL_OD && global_lacks(t, far, &there->write_ts, "Write", "topic", turn_cluster(t, far)->timestamps_topic))
+        return;
+    turn_say(t, "%s of %s is refused by an ACL; check init.principals of %s (its own group) and of %s (what it writes) for %s",
+             model_connector_text(connector), turn_name(t, side), turn_name(t, side), turn_name(t, far), global_principal(t, side));
+}
+
+static bool global_acl_of(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
+{
+    const struct verify_side *facts = turn_side(t, side);
+    bool refused = fact->fact->authorization && (fact->fact->tasks_failed > 0 || fact->fact->state == FACT_STATE_FAILED);
+    for (size_t i = 0; i < facts->finding_count && !refused; i++)
+        refused = facts->findings[i].kind == FACT_LOG_AUTHORIZATION &&
+                  (facts->findings[i].connector[0] == '\0' || dv_streq(facts->findings[i].connector, fact->fact->name));
+    if (!refused || !global_rights_count(t, side))
+        return false;
+    global_name_acl(t, side, connector);
+    return true;
+}
+
+bool acl_missing(struct turn *t)
+{
+    return global_each_wanted(t, global_acl_of);
+}
+
+static bool global_pardoned(struct turn *t, enum model_side side, const struct verify_connector *fact)
+{
+    return fact->fact->authorization && !global_rights_count(t, side);
+}
+
+static bool global_plugin_of(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
+{
+    if (!fact->fact->plugin_missing)
+        return false;
+    turn_say(t, "%s of %s: class %s is not in the Kafka Connect image", model_connector_text(connector), turn_name(t, side),
+             fact->fact->class_name);
+    return true;
+}
+
+bool plugin_missing(struct turn *t)
+{
+    return global_each_wanted(t, global_plugin_of);
+}
+
+static bool global_connector_bad(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
+{
+    if (fact->health != VERIFY_FAILED || fact->fact->tasks_failed > 0 || global_pardoned(t, side, fact))
+        return false;
+    turn_say(t, "%s of %s (KafkaConnector %s) failed: %s", model_connector_text(connector), turn_name(t, side), fact->fact->name, fact->why);
+    return true;
+}
+
+bool connector_failed(struct turn *t)
+{
+    return global_each_wanted(t, global_connector_bad);
+}
+
+/* The count at the start of the watch is the base; a count that rises was a failure, whatever the tasks say now. */
+static bool global_restarts_rise(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
+{
+    struct verify_memory *m = t->m;
+    int64_t count = fact->fact->auto_restarts;
+    if (!m->restarts_known[side][connector] || count < m->restarts[side][connector]) {
+        m->restarts_known[side][connector] = true;
+        m->restarts[side][connector] = count;
+    }
+    if (count == m->restarts[side][connector])
+        return false;
+    if (!global_rights_count(t, side)) {
+        m->restarts[side][connector] = count;
+        return false;
+    }
+    turn_say(t, "%s of %s (KafkaConnector %s) was restarted automatically %lld times since this stage began%s%s", model_connector_text(connector),
+             turn_name(t, side), fact->fact->name, (long long)(count - m->restarts[side][connector]), fact->fact->cause[0] != '\0' ? ": " : "",
+             fact->fact->cause);
+    return true;
+}
+
+static bool global_task_bad(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
+{
+    if (fact->fact->tasks_failed > 0 && !global_pardoned(t, side, fact)) {
+        turn_say(t, "task %d of the %s of %s (KafkaConnector %s) failed: %s", fact->fact->first_failed_task, model_connector_text(connector),
+                 turn_name(t, side), fact->fact->name, fact->fact->cause[0] != '\0' ? fact->fact->cause : fact->why);
+        return true;
+    }
+    return global_restarts_rise(t, side, connector, fact);
+}
+
+bool task_failed(struct turn *t)
+{
+    return global_each_wanted(t, global_task_bad);
+}
+
+/* ---------------------------------------------------------------- logs */
+
+static const struct fact_log_finding *global_dirty(struct turn *t, enum model_side *where)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        for (size_t i = 0; i < facts->finding_count; i++) {
+            const struct fact_log_finding *finding = &facts->findings[i];
+            if (!facts->finding_dirty[i])
+                continue;
+            bool about_rights = finding->kind == FACT_LOG_AUTHORIZATION || finding->kind == FACT_LOG_UNKNOWN_TOPIC;
+            if (about_rights && !global_rights_count(t, (enum model_side)side))
+                continue;
+            if (finding->kind == FACT_LOG_RETRYING) {
+                turn_note(t, "%s: pod %s line %lld retried: %s", turn_name(t, (enum model_side)side), finding->pod, (long long)finding->first_line,
+                          finding->cause);
+                continue;
+            }
+            *where = (enum model_side)side;
+            return finding;
+        }
+    }
+    return NULL;
+}
+
+static bool global_say_dirty(struct turn *t)
+{
+    enum model_side side = MODEL_A;
+    const struct fact_log_finding *finding = global_dirty(t, &side);
+    if (finding == NULL)
+        return false;
+    turn_say(t, "%s: pod %s logged%s (%lld times): %s", turn_name(t, side), finding->pod, finding->warning ? " a warning" : " an error",
+             (long long)finding->count, finding->cause[0] != '\0' ? finding->cause : finding->line);
+    return true;
+}
+
+bool logs_disturbed(struct turn *t)
+{
+    return t->m->disturbed_ms != 0 && global_say_dirty(t);
+}
+
+bool logs_dirty(struct turn *t)
+{
+    return t->m->disturbed_ms == 0 && global_say_dirty(t);
+}
+
+/* ---------------------------------------------------------------- copies */
+
+static bool global_levels_mixed(uint32_t flags)
+{
+    return (flags & (flags - 1)) != 0;
+}
+
+struct extras {
+    const struct probe *probe; /* the one with most copies */
+    enum model_side side;
+    int32_t most;
+    bool on_origin;
+    uint32_t flags;
+    int64_t total;
+};
+
+static struct extras global_extras(const struct probe_table *table)
+{
+    struct extras found = {0};
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const struct probe *probe = &table->probes[i];
+        for (int side = 0; side < MODEL_SIDES; side++) {
+            const struct probe_copies *copies = &probe->on[side];
+            bool origin = table->batches[probe->batch].side == (enum model_side)side;
+            if (copies->count < 2 || (table->batches[probe->batch].maybe && !origin))
+                continue;
+            found.total += copies->count - 1;
+            found.flags |= copies->flags;
+            found.on_origin = found.on_origin || origin;
+            if (copies->count > found.most) {
+                found.most = copies->count;
+                found.probe = probe;
+                found.side = (enum model_side)side;
+            }
+        }
+    }
+    return found;
+}
+
+static bool global_extra_settled(struct turn *t, int64_t for_ms)
+{
+    if (t->m->extra_since_ms == 0)
+        t->m->extra_since_ms = t->now;
+    if (t->now - t->m->extra_since_ms >= for_ms)
+        return true;
+    turn_wake(t, t->m->extra_since_ms + for_ms);
+    return false;
+}
+
+/* An extra copy where the record was born is a loop, always; copies that keep coming are one, wherever. One extra and no more, or the bits of
+ * two levels, is a level mismatch. */
+bool loop_seen(struct turn *t)
+{
+    struct extras found = global_extras(t->s->probes);
+    if (found.probe == NULL)
+        return false;
+    enum model_side born = t->s->probes->batches[found.probe->batch].side;
+    bool growing = found.most >= 4;
+    bool mixed = global_levels_mixed(found.flags);
+    if (!growing && !(found.on_origin && mixed) && !(found.on_origin && global_extra_settled(t, t->spec->settle_ms)))
+        return false;
+    if (growing)
+        turn_say(t, "records loop between %s and %s: a record produced on %s was seen %d times on %s and copies keep coming; check the distribution model and the level configuration",
+                 turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), found.most, turn_name(t, found.side));
+    else
+        turn_say(t, "a record produced on %s was seen %d times on %s: the levels of the two Distributors do not match (level mismatch%s); check the level configuration",
+                 turn_name(t, born), found.most, turn_name(t, found.side), mixed ? ", copy flags carry two levels" : "");
+    return true;
+}
+
+static bool global_extra_watch_ms(struct turn *t)
+{
+    int64_t watch = t->spec->settle_ms > t->spec->reconcile_ms ? t->spec->settle_ms : t->spec->reconcile_ms;
+    return global_extra_settled(t, watch);
+}
+
+bool redelivery_suspected(struct turn *t)
+{
+    struct extras found = global_extras(t->s->probes);
+    if (found.probe == NULL || found.on_origin || t->m->disturbed_ms == 0 || !global_extra_watch_ms(t))
+        return false;
+    turn_say(t, "%lld records were delivered to %s twice around a restart in Kafka Connect", (long long)found.total, turn_name(t, found.side));
+    return true;
+}
+
+bool records_duplicated(struct turn *t)
+{
+    struct extras found = global_extras(t->s->probes);
+    if (found.probe == NULL || !global_extra_watch_ms(t))
+        return false;
+    turn_say(t, "%lld extra copies arrived on %s (one record %d times) and none where it was produced; do two Distributors write to %s?",
+             (long long)found.total, turn_name(t, found.side), found.most, turn_name(t, found.side));
+    return true;
+}
+
+/* While an extra copy is being watched nothing goes on. */
+bool extra_watched(struct turn *t)
+{
+    return global_extras(t->s->probes).probe != NULL;
+}
+
+bool record_altered(struct turn *t)
+{
+    static const struct {
+        uint32_t bit;
+        const char *what;
+    } parts[] = {{PROBE_ALTERED_KEY, "key"}, {PROBE_ALTERED_VALUE, "value"}, {PROBE_ALTERED_HEADER, "header"},
+                 {PROBE_ALTERED_PARTITION, "partition"}, {PROBE_ALTERED_TIMESTAMP, "timestamp"}};
+    const struct probe_table *table = t->s->probes;
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        for (int side = 0; side < MODEL_SIDES; side++) {
+            for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+                if ((table->probes[i].on[side].altered & parts[k].bit) == 0)
+                    continue;
+                turn_say(t, "the %s of a record differs between %s and %s (partition %d): copies must be equal", parts[k].what,
+                         turn_name(t, MODEL_A), turn_name(t, MODEL_B), table->probes[i].partition);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The reader stands at the last stable offset below the high watermark and what we wait for may lie behind it. */
+bool transaction_open(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES && t->m->partitions > 0; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        if (facts->reader_stable == NULL || facts->reader_high == NULL || turn_step_age(t) < verify_arrival_ms(t->s))
+            continue;
+        for (int32_t p = 0; p < t->m->partitions; p++) {
+            if (facts->reader_stable[p] < 0 || facts->reader_stable[p] >= facts->reader_high[p])
+                continue;
+            turn_say(t, "partition %d of topic %s on %s has an open transaction: records behind offset %lld cannot be read", p,
+                     turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), (long long)facts->reader_stable[p]);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool group_active(struct turn *t)
+{
+    if (t->stage < STAGE_OFFSETS_A_TO_B)
+        return false;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
+        if (group == NULL || group->members == 0)
+            continue;
+        turn_say(t, "group %s on %s has %d members; the offset proof needs it without any", group->name, turn_name(t, (enum model_side)side),
+                 group->members);
+        return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- deadlines */
+
+static bool global_stage_over(struct turn *t)
+{
+    int64_t due = t->m->progress_ms + t->spec->stage_deadline_ms;
+    if (t->now >= due)
+        return true;
+    turn_wake(t, due);
+    return false;
+}
+
+static bool global_run_over(struct turn *t)
+{
+    int64_t spent = t->s->now.wall_ms - t->st->run.started_ms - t->st->run.paused_ms;
+    if (spent >= t->spec->run_deadline_ms)
+        return true;
+    turn_wake(t, t->now + t->spec->run_deadline_ms - spent);
+    return false;
+}
+
+static bool global_over(struct turn *t)
+{
+    return global_stage_over(t) || global_run_over(t);
+}
+
+bool unreachable_late(struct turn *t)
+{
+    if (!global_over(t))
+        return false;
+    return global_failing(t, DV_ERR_UNREACHABLE) != NULL || global_failing(t, DV_ERR_TIMEOUT) != NULL;
+}
+
+bool connect_late(struct turn *t)
+{
+    if (!global_over(t))
+        return false;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        for (size_t i = 0; i < facts->pod_count; i++) {
+            if (facts->pods[i]->ready || facts->pods[i]->deleting)
+                continue;
+            turn_say(t, "%s: Kafka Connect pod %s is not ready (%s)", turn_name(t, (enum model_side)side), facts->pods[i]->name,
+                     facts->pods[i]->waiting != NULL ? facts->pods[i]->waiting : facts->pods[i]->phase);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool values_late(struct turn *t)
+{
+    if (t->step->late != REASON_ValuesNotApplied || !global_over(t))
+        return false;
+    turn_say(t, "the values were written, but what they ask for is not there after %lld s: %s", (long long)(turn_step_age(t) / 1000),
+             t->p->waits_for[0] != '\0' ? t->p->waits_for : "no change was seen");
+    return true;
+}
+
+bool drain_late(struct turn *t)
+{
+    if (t->step->late != REASON_LagNotDrained || !global_run_over(t))
+        return false;
+    turn_say(t, "the Message Distributors did not reach the mark: %s", t->p->waits_for);
+    return true;
+}
+
+bool run_late(struct turn *t)
+{
+    if (!global_run_over(t))
+        return false;
+    turn_say(t, "the run took longer than spec.deadlines.run; it still waited for %s", t->step->what);
+    return true;
+}
+
+bool stage_late(struct turn *t)
+{
+    if (!global_stage_over(t))
+        return false;
+    turn_say(t, "no progress within spec.deadlines.stage while waiting for %s%s%s", t->step->what, t->p->waits_for[0] != '\0' ? ": " : "",
+             t->p->waits_for);
+    return true;
+}

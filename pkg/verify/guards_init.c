@@ -1,0 +1,347 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "verify/guards.h"
+
+#define SIDES(side) (int side = 0; side < MODEL_SIDES; side++)
+
+bool access_missing(struct turn *t)
+{
+    for SIDES(side) {
+        const char *missing = t->s->side[side].access_missing;
+        if (missing[0] == '\0')
+            continue;
+        turn_say(t, "%s: the controller may not %s in namespace %s", turn_name(t, (enum model_side)side), missing,
+                 turn_cluster(t, (enum model_side)side)->ns);
+        return true;
+    }
+    return false;
+}
+
+static bool init_connect_bad(struct turn *t, enum model_side side)
+{
+    const struct verify_side *facts = turn_side(t, side);
+    const struct model_cluster *cluster = turn_cluster(t, side);
+    const char *what = NULL;
+    if (facts->stamp[VF_CONNECT].as_of_ms == 0)
+        return false;
+    if (facts->connect == NULL)
+        what = "does not exist";
+    else if (!facts->connect->connector_resources)
+        what = "does not have the annotation strimzi.io/use-connector-resources: \"true\"";
+    else if (facts->connect->paused)
+        what = "is paused by the annotation strimzi.io/pause-reconciliation";
+    if (what != NULL)
+        turn_say(t, "%s: KafkaConnect %s/%s %s", cluster->name, cluster->ns, cluster->distributor.connect, what);
+    return what != NULL;
+}
+
+bool connect_unusable(struct turn *t)
+{
+    return init_connect_bad(t, MODEL_A) || init_connect_bad(t, MODEL_B);
+}
+
+/* The schema could only compare with the default; now the flush interval is known. */
+bool flush_too_long(struct turn *t)
+{
+    int64_t commit = verify_commit_interval_ms(t->s);
+    int64_t need = 2 * t->spec->window_ms + commit + 30000;
+    if (t->s->side[MODEL_A].connect == NULL || t->s->side[MODEL_B].connect == NULL || t->spec->stage_deadline_ms > need)
+        return false;
+    turn_say(t, "spec.deadlines.stage: must exceed two windows + commit interval (%lld s) + 30 s = %lld s", (long long)(commit / 1000),
+             (long long)(need / 1000));
+    return true;
+}
+
+bool cluster_same(struct turn *t)
+{
+    const char *a = t->s->side[MODEL_A].cluster_id;
+    if (a[0] == '\0' || !dv_streq(a, t->s->side[MODEL_B].cluster_id))
+        return false;
+    turn_say(t, "%s and %s are the same Kafka cluster (id %s); correct spec.clusters.*.kafka.bootstrapServers", turn_name(t, MODEL_A),
+             turn_name(t, MODEL_B), a);
+    return true;
+}
+
+bool topic_not_found(struct turn *t)
+{
+    for SIDES(side) {
+        const struct verify_side *facts = &t->s->side[side];
+        if (facts->stamp[VF_TEST_TOPIC].as_of_ms == 0 || facts->test_topic.found)
+            continue;
+        turn_say(t, "topic %s does not exist on %s; create it on both clusters with the same number of partitions",
+                 turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
+        return true;
+    }
+    return false;
+}
+
+static const char *init_topic_flaw(const struct turn *t, const struct fact_topic *topic)
+{
+    if (topic->configs_known && !topic->create_time)
+        return "uses LogAppendTime; set message.timestamp.type=CreateTime";
+    if (topic->configs_known && topic->compacted)
+        return "is compacted; set cleanup.policy=delete";
+    if (topic->configs_known && topic->retention_ms >= 0 && topic->retention_ms <= t->spec->run_deadline_ms)
+        return "keeps records for less time than spec.deadlines.run; raise retention.ms";
+    return NULL;
+}
+
+bool topic_unsuitable(struct turn *t)
+{
+    const struct fact_topic *topic[MODEL_SIDES] = {&t->s->side[MODEL_A].test_topic, &t->s->side[MODEL_B].test_topic};
+    for SIDES(side) {
+        const char *flaw = topic[side]->found ? init_topic_flaw(t, topic[side]) : NULL;
+        if (flaw == NULL)
+            continue;
+        turn_say(t, "topic %s on %s %s", turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), flaw);
+        return true;
+    }
+    if (!topic[0]->found || !topic[1]->found || topic[0]->partitions == topic[1]->partitions)
+        return false;
+    turn_say(t, "the test topic has %d partitions on %s and %d on %s; they must be equal", topic[0]->partitions, turn_name(t, MODEL_A),
+             topic[1]->partitions, turn_name(t, MODEL_B));
+    return true;
+}
+
+bool partitions_too_many(struct turn *t)
+{
+    if (t->s->side[MODEL_A].test_topic.partitions <= MODEL_PARTITIONS_MAX)
+        return false;
+    turn_say(t, "the test topic has %d partitions, more than the %d that can be verified", t->s->side[MODEL_A].test_topic.partitions,
+             MODEL_PARTITIONS_MAX);
+    return true;
+}
+
+bool group_not_empty(struct turn *t)
+{
+    for SIDES(side) {
+        const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
+        if (group == NULL)
+            continue;
+        bool unknown = group->listed && group->state == FACT_GROUP_DEAD;
+        if (group->members == 0 && !unknown)
+            continue;
+        if (unknown)
+            turn_say(t, "group %s on %s uses the new consumer protocol and cannot be described; use another test group", group->name,
+                     turn_name(t, (enum model_side)side));
+        else
+            turn_say(t, "group %s on %s has %d members; use a test group that nobody uses", group->name,
+                     turn_name(t, (enum model_side)side), group->members);
+        return true;
+    }
+    return false;
+}
+
+static bool init_as_left(struct turn *t, enum model_side side)
+{
+    const struct verify_values *values = turn_side(t, side)->values;
+    const struct model_run *run = &t->st->run;
+    for (int i = 0; i < MODEL_SWITCHES; i++)
+        if (values->declared[i] != (run->left[side].on[i] ? VERIFY_ON : VERIFY_OFF))
+            return false;
+    return run->have_left[side];
+}
+
+bool distribution_on(struct turn *t)
+{
+    for SIDES(side) {
+        const struct verify_values *values = t->s->side[side].values;
+        if (t->spec->take_over || values == NULL || values->declared[MODEL_SW_DISTRIBUTION] != VERIFY_ON ||
+            init_as_left(t, (enum model_side)side))
+            continue;
+        turn_say(t, "distribution is already on in the values of %s; a run would switch it off first: switch it off yourself or set spec.takeOver",
+                 turn_name(t, (enum model_side)side));
+        return true;
+    }
+    return false;
+}
+
+bool preflight_unknown(struct turn *t)
+{
+    static const enum verify_fact needed[] = {VF_ACCESS,     VF_VALUES,       VF_CONNECT,  VF_CONNECTORS, VF_PODS,  VF_CLUSTER_ID,
+                                              VF_TEST_TOPIC, VF_READ_RIGHT,   VF_TEST_LOG, VF_ACLS,       VF_GROUPS, VF_TEST_COMMITS};
+    bool unknown = false;
+    for SIDES(side) {
+        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+            bool after = needed[i] == VF_READ_RIGHT || needed[i] == VF_TEST_LOG || needed[i] == VF_TEST_COMMITS;
+            if (after && !t->s->side[side].test_topic.found)
+                continue;
+            if (turn_fresh(t, (enum model_side)side, needed[i], needed[i] < VF_ASKED_COUNT ? t->m->step_since_ms : 0))
+                continue;
+            unknown = true;
+            (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s", verify_fact_text(needed[i]),
+                            turn_name(t, (enum model_side)side));
+        }
+    }
+    return unknown;
+}
+
+void remember_before(struct turn *t)
+{
+    struct model_run *run = &t->st->run;
+    for SIDES(side) {
+        const struct verify_values *values = t->s->side[side].values;
+        bool interrupts = values->declared[MODEL_SW_DISTRIBUTION] == VERIFY_ON;
+        for (int i = 0; i < MODEL_SWITCHES; i++)
+            run->before[side].on[i] = values->declared[i] == VERIFY_ON;
+        run->have_before[side] = true;
+        run->have_left[side] = false;
+        if (interrupts)
+            turn_event(t, true, "DistributionInterrupted", "distribution of %s is on and is switched off now for the verification",
+                       turn_name(t, (enum model_side)side));
+    }
+}
+
+/* ---------------------------------------------------------------- InitA, InitB */
+
+bool values_unknown(struct turn *t)
+{
+    return t->s->side[t->near].values == NULL;
+}
+
+static bool init_listed(const struct verify_values *values, const char *principal)
+{
+    for (size_t i = 0; i < values->principal_count; i++)
+        if (dv_streq(values->principals[i], principal))
+            return true;
+    return false;
+}
+
+bool principal_not_listed(struct turn *t)
+{
+    const struct verify_values *values = turn_side(t, t->near)->values;
+    const struct model_distributor *far = &turn_cluster(t, t->far)->distributor;
+    if (values == NULL)
+        return false;
+    for (size_t i = 0; i < far->principal_count; i++) {
+        if (values->principals_readable && init_listed(values, far->principals[i]))
+            continue;
+        turn_say(t, "%s: init.principals does not list %s, the Distributor of %s, which has to write here; add it to the values of %s",
+                 turn_name(t, t->near), far->principals[i], turn_name(t, t->far), turn_name(t, t->near));
+        return true;
+    }
+    return false;
+}
+
+void own_principal_note(struct turn *t)
+{
+    const struct verify_values *values = turn_side(t, t->near)->values;
+    const struct model_distributor *own = &turn_cluster(t, t->near)->distributor;
+    for (size_t i = 0; i < own->principal_count; i++)
+        if (!init_listed(values, own->principals[i]))
+            turn_note(t, "warning: init.principals of %s does not list its own Distributor %s", turn_name(t, t->near), own->principals[i]);
+}
+
+/* This revision's init job: the newest matching Job created after our write; after a skipped write the newest. NULL: cannot be named. */
+static const struct fact_job *init_job(struct turn *t)
+{
+    const struct verify_side *facts = turn_side(t, t->near);
+    const struct fact_job *newest = NULL;
+    for (size_t i = 0; i < facts->job_count; i++)
+        if (newest == NULL || facts->jobs[i]->created_ms > newest->created_ms)
+            newest = facts->jobs[i];
+    /* creationTimestamp has whole seconds */
+    if (newest != NULL && newest->created_ms + 1000 < t->m->written_wall_ms[t->near])
+        return NULL;
+    return newest;
+}
+
+bool init_job_failed(struct turn *t)
+{
+    const struct fact_job *job = init_job(t);
+    if (job == NULL || !job->failed)
+        return false;
+    turn_say(t, "%s: init job %s/%s failed: %s", turn_name(t, t->near), turn_cluster(t, t->near)->ns, job->name,
+             job->message != NULL ? job->message : "see its log");
+    return true;
+}
+
+/* Without a selector, or when its hook deleted the job, the ACLs stand for it. */
+bool init_job_open(struct turn *t)
+{
+    if (turn_cluster(t, t->near)->distributor.init_job_selector == NULL)
+        return false;
+    const struct fact_job *job = init_job(t);
+    if (job != NULL)
+        return !job->succeeded;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "an init job of %s created after the values were written", turn_name(t, t->near));
+    turn_wake(t, t->m->step_since_ms + verify_arrival_ms(t->s));
+    return turn_step_age(t) < verify_arrival_ms(t->s);
+}
+
+void job_seen(struct turn *t)
+{
+    const struct fact_job *job = init_job(t);
+    if (job != NULL && job->succeeded)
+        t->m->job_done_ms[t->near] = t->now;
+    else
+        turn_note(t, "%s: no init job can be named; it is judged by the ACLs", turn_name(t, t->near));
+}
+
+bool connect_not_ready(struct turn *t)
+{
+    const struct verify_side *facts = turn_side(t, t->near);
+    const struct fact_connect *connect = facts->connect;
+    int64_t ready = 0;
+    if (connect == NULL || !connect->ready || connect->observed_generation != connect->generation) {
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "KafkaConnect %s of %s to be Ready at its generation",
+                        turn_cluster(t, t->near)->distributor.connect, turn_name(t, t->near));
+        return true;
+    }
+    for (size_t i = 0; i < facts->pod_count; i++)
+        ready += facts->pods[i]->ready && !facts->pods[i]->deleting;
+    if (ready >= connect->replicas)
+        return false;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%lld of %lld Kafka Connect pods of %s ready", (long long)ready,
+                    (long long)connect->replicas, turn_name(t, t->near));
+    return true;
+}
+
+static bool init_quiet(struct turn *t)
+{
+    bool quiet = turn_fresh(t, t->near, VF_GROUPS, t->m->step_since_ms) && turn_side(t, t->near)->stamp[VF_CONNECTORS].as_of_ms != 0;
+    for (int c = 0; c < MODEL_CONNECTORS; c++)
+        quiet = quiet && connector_off(t, t->near, (enum model_connector)c);
+    return quiet;
+}
+
+bool not_quiet(struct turn *t)
+{
+    bool quiet = init_quiet(t);
+    if (!quiet)
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "all connectors of %s to be gone and their groups without members",
+                        turn_name(t, t->near));
+    return !quiet;
+}
+
+bool quiet_held(struct turn *t)
+{
+    return turn_held(t, init_quiet(t), t->spec->held_ms);
+}
+
+bool acls_effective(struct turn *t)
+{
+    if (!turn_fresh(t, t->near, VF_ACLS, t->m->step_since_ms))
+        return false;
+    return turn_side(t, t->near)->write_test.allowed;
+}
+
+bool acls_late(struct turn *t)
+{
+    const struct verify_right *right = &turn_side(t, t->near)->write_test;
+    if (!turn_fresh(t, t->near, VF_ACLS, t->m->step_since_ms) || right->allowed)
+        return false;
+    int64_t patience = t->m->job_done_ms[t->near] != 0 ? turn_poll_ms(t) : verify_arrival_ms(t->s);
+    turn_wake(t, t->m->step_since_ms + patience);
+    if (turn_step_age(t) < patience)
+        return false;
+    if (right->denied)
+        turn_say(t, "%s is denied Write on topic %s of Kafka cluster %s by a deny ACL; remove the rule", right->principal,
+                 turn_cluster(t, t->near)->topic, turn_name(t, t->near));
+    else
+        turn_say(t, "%s lacks Write on topic %s of Kafka cluster %s; check init.principals of %s and its init job", right->principal,
+                 turn_cluster(t, t->near)->topic, turn_name(t, t->near), turn_name(t, t->near));
+    return true;
+}

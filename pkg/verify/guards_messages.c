@@ -1,0 +1,332 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "verify/guards.h"
+
+#define SIDES(side) (int side = 0; side < MODEL_SIDES; side++)
+
+/* ---------------------------------------------------------------- start offsets and readers */
+
+bool marks_taken(struct turn *t)
+{
+    return t->st->run.partitions > 0;
+}
+
+/* The log ends before the first record of the run: all counting starts here. */
+void take_marks(struct turn *t)
+{
+    struct model_run *run = &t->st->run;
+    bool known = true;
+    for SIDES(side)
+        known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
+    if (!known || run->partitions > 0)
+        return;
+    int32_t n = t->s->side[MODEL_A].test_log->partitions;
+    if (n != t->s->side[MODEL_B].test_log->partitions || n < 1 || n > MODEL_PARTITIONS_MAX)
+        return;
+    run->partitions = n;
+    for SIDES(side) {
+        run->start_offsets[side] = dv_calloc((size_t)n, sizeof(int64_t));
+        memcpy(run->start_offsets[side], t->s->side[side].test_log->high, (size_t)n * sizeof(int64_t));
+    }
+}
+
+/* The readers stand at the end of every partition: nothing that is produced from now on can be missed. */
+bool readers_ready(struct turn *t)
+{
+    for SIDES(side) {
+        if (t->s->side[side].reader_at_ms != 0)
+            continue;
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the reader of topic %s on %s to reach the log end",
+                        turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
+        return false;
+    }
+    return true;
+}
+
+void produce_near(struct turn *t)
+{
+    intent_records(t, t->near, (int32_t)t->spec->records_per_partition);
+}
+
+void produce_far(struct turn *t)
+{
+    intent_records(t, t->far, (int32_t)t->spec->records_per_partition);
+}
+
+/* ---------------------------------------------------------------- counting */
+
+/* Calls until each returns false. Probes that may never have been produced are left out. */
+static bool messages_each(struct turn *t, size_t only_batch, bool (*each)(struct turn *t, const struct probe *probe, enum model_side born))
+{
+    const struct probe_table *table = t->s->probes;
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const struct probe *probe = &table->probes[i];
+        const struct model_batch *batch = &table->batches[probe->batch];
+        if (batch->maybe || (only_batch != MODEL_BATCHES_MAX && probe->batch != only_batch))
+            continue;
+        if (!each(t, probe, batch->side))
+            return false;
+    }
+    return true;
+}
+
+static bool messages_once_near(struct turn *t, const struct probe *probe, enum model_side born)
+{
+    if (probe->on[born].count > 0)
+        return true;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "a record produced on %s to be read there (partition %d)", turn_name(t, born),
+                    probe->partition);
+    return false;
+}
+
+static bool messages_far_copy(struct turn *t, const struct probe *probe, enum model_side born)
+{
+    if (!messages_once_near(t, probe, born))
+        return false;
+    if (probe->on[model_far(born)].count > 0)
+        return true;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "a record produced on %s to arrive on %s (partition %d)", turn_name(t, born),
+                    turn_name(t, model_far(born)), probe->partition);
+    return false;
+}
+
+static void messages_score(struct turn *t)
+{
+    const struct probe_table *table = t->s->probes;
+    int64_t copies = table != NULL ? table->copies[MODEL_A] + table->copies[MODEL_B] : 0;
+    if (copies > t->m->best_copies) {
+        t->m->best_copies = copies;
+        turn_progress(t);
+    }
+    int64_t commits = 0;
+    for SIDES(side) {
+        const struct fact_offsets *md = t->s->side[side].md_commits;
+        const struct fact_offsets *log = t->s->side[side].test_log;
+        for (int32_t p = 0; md != NULL && log != NULL && p < md->partitions && p < log->partitions; p++)
+            commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
+    }
+    if (commits > t->m->best_commit) {
+        t->m->best_commit = commits;
+        turn_progress(t);
+    }
+}
+
+static bool messages_batch_arrived(struct turn *t, enum model_side side)
+{
+    size_t batch = turn_batch(t, side);
+    messages_score(t);
+    return t->s->probes != NULL && batch < t->s->probes->batch_count && messages_each(t, batch, messages_far_copy);
+}
+
+bool near_arrived(struct turn *t)
+{
+    return messages_batch_arrived(t, t->near);
+}
+
+bool far_arrived(struct turn *t)
+{
+    return messages_batch_arrived(t, t->far);
+}
+
+/* All records of the run that were produced so far: the control's too. */
+bool both_arrived(struct turn *t)
+{
+    messages_score(t);
+    return t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count && messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);
+}
+
+/* ---------------------------------------------------------------- negative control */
+
+static bool messages_control_far(struct turn *t, const struct probe *probe, enum model_side born)
+{
+    if (probe->on[model_far(born)].count == 0)
+        return true;
+    turn_say(t, "a record produced on %s arrived on %s although every connector is off: something else copies topic %s (a MirrorMaker?); stop it",
+             turn_name(t, born), turn_name(t, model_far(born)), turn_cluster(t, born)->topic);
+    return false;
+}
+
+bool replicated_while_off(struct turn *t)
+{
+    return !messages_each(t, MODEL_BATCHES_MAX, messages_control_far);
+}
+
+/* Seen once where it was produced, and then not on the other side for the settle time: the readers looked at the end of it. */
+bool control_settled(struct turn *t)
+{
+    bool near = t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count && messages_each(t, MODEL_BATCHES_MAX, messages_once_near);
+    return turn_held(t, near, t->spec->settle_ms);
+}
+
+/* ---------------------------------------------------------------- commits of the Message Distributors */
+
+static bool messages_commits_known(struct turn *t, enum model_side side)
+{
+    return turn_fresh(t, side, VF_MD_COMMITS, t->m->step_since_ms) && t->s->side[side].md_commits != NULL;
+}
+
+/* Both Message Distributors that are on have committed past every copy that lies on their local cluster: each had its chance to send it on. */
+static bool messages_side_passed(struct turn *t, enum model_side side)
+{
+    const struct probe_table *table = t->s->probes;
+    (void)turn_fresh(t, side, VF_TEST_LOG, t->m->step_since_ms);
+    if (!messages_commits_known(t, side))
+        return false;
+    const struct fact_offsets *md = t->s->side[side].md_commits;
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const struct probe *probe = &table->probes[i];
+        const struct probe_copies *copies = &probe->on[side];
+        if (copies->count == 0 || probe->partition >= md->partitions || md->high[probe->partition] > copies->last_offset)
+            continue;
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the Message Distributor of %s to commit past offset %lld of partition %d (now %lld)",
+                        turn_name(t, side), (long long)copies->last_offset, probe->partition, (long long)md->high[probe->partition]);
+        return false;
+    }
+    return true;
+}
+
+bool near_passed(struct turn *t)
+{
+    messages_score(t);
+    return messages_side_passed(t, t->near);
+}
+
+bool commits_passed(struct turn *t)
+{
+    messages_score(t);
+    bool passed = true;
+    for SIDES(side)
+        if (turn_wants_connector(t, (enum model_side)side, MODEL_MD))
+            passed = messages_side_passed(t, (enum model_side)side) && passed;
+    return passed;
+}
+
+bool settled(struct turn *t)
+{
+    return turn_held(t, commits_passed(t), t->spec->settle_ms);
+}
+
+static bool messages_lost(struct turn *t, const struct probe *probe, enum model_side born)
+{
+    const struct fact_offsets *md = t->s->side[born].md_commits;
+    enum model_side far = model_far(born);
+    if (!turn_wants_connector(t, born, MODEL_MD) || md == NULL || probe->on[born].count == 0 || probe->on[far].count > 0 ||
+        probe->partition >= md->partitions || md->high[probe->partition] <= probe->on[born].offset)
+        return true;
+    turn_say(t, "a record produced on %s (partition %d, offset %lld) did not arrive on %s although the Message Distributor of %s committed past it; check level, left-over copy flags and filters",
+             turn_name(t, born), probe->partition, (long long)probe->on[born].offset, turn_name(t, far), turn_name(t, born));
+    return false;
+}
+
+/* Committed past it and no copy: looked at once the readers have read beyond the commit. A sink flushes before it commits, so one more
+ * look after a commit interval tells a late reader from a lost record. */
+bool records_missing(struct turn *t)
+{
+    if (messages_each(t, MODEL_BATCHES_MAX, messages_lost)) {
+        t->m->look_ms = 0;
+        return false;
+    }
+    int64_t patience = verify_commit_interval_ms(t->s) + 1000;
+    if (t->m->look_ms == 0)
+        t->m->look_ms = t->now;
+    turn_wake(t, t->m->look_ms + patience);
+    return t->now - t->m->look_ms >= patience;
+}
+
+/* Assigned, commit below the record, neither commit nor copies moved for arrival. */
+bool distribution_stalled(struct turn *t)
+{
+    int64_t due = t->m->progress_ms + verify_arrival_ms(t->s);
+    turn_wake(t, due);
+    if (t->now < due)
+        return false;
+    turn_say(t, "distribution stands still for %lld s: %s", (long long)(verify_arrival_ms(t->s) / 1000), t->p->waits_for);
+    return true;
+}
+
+/* ---------------------------------------------------------------- lag */
+
+bool mark_known(struct turn *t)
+{
+    bool known = true;
+    for SIDES(side)
+        known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
+    return known;
+}
+
+void set_mark(struct turn *t)
+{
+    for SIDES(side) {
+        const struct fact_offsets *log = t->s->side[side].test_log;
+        for (int32_t p = 0; p < log->partitions && p < MODEL_PARTITIONS_MAX; p++)
+            t->m->mark[side][p] = log->high[p];
+    }
+}
+
+static bool messages_only_control(const struct verify_side *facts, int32_t p, int64_t commit)
+{
+    /* A sink commits last delivered + 1: a trailing transaction marker leaves a lag that never goes. Readers that stand at the end and
+     * saw the last stable offset at the mark read everything that is data. */
+    return facts->reader_next != NULL && facts->reader_high != NULL && commit >= 0 && facts->reader_next[p] >= facts->reader_high[p] &&
+           facts->reader_high[p] - commit == 1 && facts->reader_at_ms > 0;
+}
+
+static bool messages_side_drained(struct turn *t, enum model_side side)
+{
+    const struct verify_side *facts = turn_side(t, side);
+    if (!messages_commits_known(t, side))
+        return false;
+    for (int32_t p = 0; p < facts->md_commits->partitions && p < MODEL_PARTITIONS_MAX; p++) {
+        int64_t commit = facts->md_commits->high[p];
+        bool empty = facts->test_log != NULL && p < facts->test_log->partitions && facts->test_log->low[p] == t->m->mark[side][p];
+        if (commit >= t->m->mark[side][p] || (commit < 0 && empty) || messages_only_control(facts, p, commit))
+            continue;
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the Message Distributor of %s to reach offset %lld of partition %d (now %lld)",
+                        turn_name(t, side), (long long)t->m->mark[side][p], p, (long long)commit);
+        return false;
+    }
+    return true;
+}
+
+bool mark_reached(struct turn *t)
+{
+    messages_score(t);
+    bool a = messages_side_drained(t, MODEL_A);
+    return messages_side_drained(t, MODEL_B) && a;
+}
+
+/* ---------------------------------------------------------------- reading again */
+
+void read_again(struct turn *t)
+{
+    t->m->probes_generation++;
+    t->m->reread_ms = t->now;
+}
+
+bool read_again_complete(struct turn *t)
+{
+    for SIDES(side) {
+        const struct verify_side *facts = &t->s->side[side];
+        if (facts->reader_at_ms <= t->m->reread_ms || !turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms))
+            return false;
+    }
+    return t->s->probes != NULL && messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);
+}
+
+bool read_again_missing(struct turn *t)
+{
+    for SIDES(side)
+        if (t->s->side[side].reader_at_ms <= t->m->reread_ms)
+            return false;
+    if (turn_step_age(t) < verify_arrival_ms(t->s)) {
+        turn_wake(t, t->m->step_since_ms + verify_arrival_ms(t->s));
+        return false;
+    }
+    if (t->s->probes == NULL || messages_each(t, MODEL_BATCHES_MAX, messages_far_copy))
+        return false;
+    turn_say(t, "when the topic was read again a record was gone: %s", t->p->waits_for);
+    return true;
+}

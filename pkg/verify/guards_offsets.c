@@ -1,0 +1,481 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "verify/guards.h"
+
+/* Barrier: three records per partition with a millisecond each; the middle one's offset is committed on the near side. The right answer on
+ * the far side is the offset of its copy. */
+#define BARRIER_RECORDS 3
+#define BARRIER_MIDDLE 1
+
+/* In the last stage both directions are proven one after the other: which side commits follows from the step. */
+static enum model_side offsets_near(const struct turn *t)
+{
+    if (t->stage == STAGE_PERSISTED && t->m->step[0] != '\0' && dv_ends_with(t->m->step, "B"))
+        return MODEL_B;
+    return t->stage == STAGE_PERSISTED ? MODEL_A : t->near;
+}
+
+static enum model_side offsets_far(const struct turn *t)
+{
+    return model_far(offsets_near(t));
+}
+
+static int64_t offsets_deadline_ms(const struct turn *t)
+{
+    return 2 * t->spec->window_ms + verify_commit_interval_ms(t->s) + 30000;
+}
+
+/* ---------------------------------------------------------------- timestamps topic */
+
+bool ts_topic_missing(struct turn *t)
+{
+    enum model_side far = t->far;
+    int64_t patience = verify_arrival_ms(t->s);
+    if (!turn_fresh(t, far, VF_TS_TOPIC, t->m->step_since_ms) || t->s->side[far].ts_topic.found)
+        return false;
+    turn_wake(t, t->m->progress_ms + patience);
+    if (t->now < t->m->progress_ms + patience)
+        return false;
+    turn_say(t, "timestamps topic %s does not exist on %s although its Offset Committer is on; check spec.timestampsTopic and the init job",
+             turn_cluster(t, far)->timestamps_topic, turn_name(t, far));
+    return true;
+}
+
+bool ts_topic_ready(struct turn *t)
+{
+    enum model_side far = t->far;
+    bool known = turn_fresh(t, far, VF_TS_TOPIC, t->m->step_since_ms);
+    known = turn_fresh(t, far, VF_ACLS, t->m->step_since_ms) && known;
+    if (!known || !t->s->side[far].ts_topic.found)
+        return false;
+    if (!turn_fresh(t, far, VF_TS_READ_RIGHT, t->m->step_since_ms))
+        return false;
+    if (t->s->side[far].write_ts.allowed)
+        return true;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "Write on topic %s of %s for %.60s", turn_cluster(t, far)->timestamps_topic,
+                    turn_name(t, far), t->s->side[far].write_ts.principal);
+    return false;
+}
+
+/* ---------------------------------------------------------------- before */
+
+static bool offsets_track(struct turn *t, enum model_side side)
+{
+    const struct fact_offsets *now = t->s->side[side].test_commits;
+    if (!turn_fresh(t, side, VF_TEST_COMMITS, t->m->step_since_ms) || now == NULL)
+        return false;
+    bool first = t->m->changed_ms[side] == 0;
+    bool changed = false;
+    for (int32_t p = 0; p < now->partitions && p < MODEL_PARTITIONS_MAX; p++) {
+        changed = changed || t->m->last[side][p] != now->high[p];
+        t->m->last[side][p] = now->high[p];
+    }
+    if (first || changed)
+        t->m->changed_ms[side] = t->now;
+    if (changed && !first)
+        t->m->changes[side]++;
+    return true;
+}
+
+void start_before(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        t->m->changed_ms[side] = 0;
+        t->m->changes[side] = 0;
+    }
+    t->m->right_ms = 0;
+    t->m->best_ts = 0;
+}
+
+/* The far offset, read after one whole window without change. */
+bool before_steady(struct turn *t)
+{
+    enum model_side far = offsets_far(t);
+    bool members = turn_fresh(t, MODEL_A, VF_GROUPS, t->m->step_since_ms);
+    members = turn_fresh(t, MODEL_B, VF_GROUPS, t->m->step_since_ms) && members;
+    if (!offsets_track(t, far) || !members)
+        return false;
+    int64_t due = t->m->changed_ms[far] + t->spec->window_ms;
+    turn_wake(t, due);
+    if (t->now < due || t->s->side[far].stamp[VF_TEST_COMMITS].as_of_ms + turn_poll_ms(t) < due)
+        return false;
+    memcpy(t->m->before, t->m->last[far], sizeof t->m->before);
+    return true;
+}
+
+bool ts_reader_ready(struct turn *t)
+{
+    enum model_side far = offsets_far(t);
+    if (t->s->side[far].ts_reader_at_ms != 0)
+        return true;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the reader of topic %s on %s to reach the log end",
+                    turn_cluster(t, far)->timestamps_topic, turn_name(t, far));
+    return false;
+}
+
+/* ---------------------------------------------------------------- barrier and commit */
+
+void produce_barrier(struct turn *t)
+{
+    intent_records(t, offsets_near(t), BARRIER_RECORDS);
+}
+
+static const struct probe *offsets_barrier(const struct turn *t, int32_t partition)
+{
+    const struct probe_table *table = t->s->probes;
+    size_t batch = turn_batch(t, offsets_near(t));
+    return table != NULL && batch < table->batch_count ? probes_find(table, batch, partition, BARRIER_MIDDLE) : NULL;
+}
+
+static bool offsets_barrier_copied(struct turn *t)
+{
+    enum model_side near = offsets_near(t);
+    size_t batch = turn_batch(t, near);
+    const struct probe_table *table = t->s->probes;
+    if (table == NULL || batch >= table->batch_count)
+        return false;
+    for (int32_t p = 0; p < table->partitions; p++)
+        for (int32_t s = 0; s < BARRIER_RECORDS; s++)
+            for (int side = 0; side < MODEL_SIDES; side++)
+                if (probes_find(table, batch, p, s)->on[side].count != 1)
+                    return false;
+    return true;
+}
+
+bool barrier_known(struct turn *t)
+{
+    if (offsets_barrier_copied(t))
+        return true;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the barrier records of %s to be on both clusters", turn_name(t, offsets_near(t)));
+    return false;
+}
+
+void commit_barrier(struct turn *t)
+{
+    int32_t n = t->s->probes->partitions;
+    int64_t *offsets = dv_calloc((size_t)n, sizeof *offsets);
+    for (int32_t p = 0; p < n; p++)
+        offsets[p] = offsets_barrier(t, p)->on[offsets_near(t)].offset;
+    intent_commit(t, offsets_near(t), offsets, t->m->before, n);
+    for (int32_t p = 0; p < n; p++)
+        t->m->mark[offsets_near(t)][p] = offsets[p];
+    free(offsets);
+    t->m->right_ms = 0;
+}
+
+/* ---------------------------------------------------------------- the far answer */
+
+struct answer {
+    int64_t expected; /* offset of the barrier's copy: q */
+    int64_t actual;   /* committed: p */
+    int64_t before;
+};
+
+static bool offsets_answer(struct turn *t, int32_t partition, struct answer *out)
+{
+    enum model_side far = offsets_far(t);
+    const struct probe *barrier = offsets_barrier(t, partition);
+    const struct fact_offsets *commits = t->s->side[far].test_commits;
+    if (barrier == NULL || commits == NULL || partition >= commits->partitions)
+        return false;
+    *out = (struct answer){.expected = barrier->on[far].offset, .actual = commits->high[partition], .before = t->m->before[partition]};
+    return true;
+}
+
+static int32_t offsets_partitions(const struct turn *t)
+{
+    return t->s->probes != NULL ? t->s->probes->partitions : 0;
+}
+
+static bool offsets_known(struct turn *t)
+{
+    return turn_fresh(t, offsets_far(t), VF_TEST_COMMITS, t->m->step_since_ms);
+}
+
+bool offset_beyond_end(struct turn *t)
+{
+    enum model_side far = offsets_far(t);
+    struct answer a;
+    bool log = turn_fresh(t, far, VF_TEST_LOG, t->m->step_since_ms);
+    if (!offsets_known(t) || !log)
+        return false;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a) || a.actual <= t->s->side[far].test_log->high[p])
+            continue;
+        turn_say(t, "the offset of group %s on %s is %lld in partition %d, past the log end %lld: the number was copied, not translated",
+                 turn_cluster(t, far)->group, turn_name(t, far), (long long)a.actual, p, (long long)t->s->side[far].test_log->high[p]);
+        return true;
+    }
+    return false;
+}
+
+bool offset_ahead(struct turn *t)
+{
+    enum model_side far = offsets_far(t);
+    struct answer a;
+    if (!offsets_known(t))
+        return false;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a) || a.actual <= a.expected)
+            continue;
+        evidence_offset(t, far, p, a.before, t->m->mark[offsets_near(t)][p], a.expected, a.actual, a.expected - a.actual);
+        turn_say(t, "the offset of group %s on %s is %lld in partition %d, %lld ahead of the right one (%lld): consumers would skip records",
+                 turn_cluster(t, far)->group, turn_name(t, far), (long long)a.actual, p, (long long)(a.actual - a.expected), (long long)a.expected);
+        return true;
+    }
+    return false;
+}
+
+/* Data records between the far commit and the barrier's copy that are older than the barrier; -1 while it is not known. */
+static int64_t offsets_distance(struct turn *t, int32_t partition, const struct answer *a)
+{
+    enum model_side far = offsets_far(t);
+    const struct verify_side *facts = turn_side(t, far);
+    int64_t barrier_ms = offsets_barrier(t, partition)->on[far].timestamp_ms;
+    if (a->actual >= a->expected)
+        return 0;
+    for (size_t i = 0; i < facts->distance_count; i++) {
+        const struct verify_distance *d = &facts->distances[i];
+        if (d->partition == partition && d->from == a->actual && d->to == a->expected && d->before_ms == barrier_ms)
+            return d->records;
+    }
+    if ((t->p->ask[far] & (1u << VF_DISTANCE)) == 0) {
+        t->p->ask[far] |= 1u << VF_DISTANCE;
+        t->p->distance = (struct verify_distance){.partition = partition, .from = a->actual, .to = a->expected, .before_ms = barrier_ms};
+    }
+    return -1;
+}
+
+static bool offsets_moved(const struct answer *a)
+{
+    return a->actual >= 0 && a->actual != a->before;
+}
+
+static bool offsets_right(struct turn *t, int32_t partition)
+{
+    struct answer a;
+    if (!offsets_answer(t, partition, &a))
+        return false;
+    int64_t distance = offsets_moved(&a) ? offsets_distance(t, partition, &a) : -1;
+    if (distance >= 0 && distance <= t->spec->behind_tolerance)
+        return true;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the offset of group %s on %s, partition %d, to become %lld (now %lld)",
+                    turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), partition, (long long)a.expected, (long long)a.actual);
+    return false;
+}
+
+static void offsets_ts_score(struct turn *t)
+{
+    int64_t seen = t->s->side[offsets_far(t)].ts_seen;
+    if (seen > t->m->best_ts) {
+        t->m->best_ts = seen;
+        turn_progress(t);
+    }
+}
+
+bool offset_right(struct turn *t)
+{
+    offsets_ts_score(t);
+    if (!offsets_known(t) || offsets_partitions(t) == 0)
+        return false;
+    bool right = true;
+    for (int32_t p = 0; p < offsets_partitions(t); p++)
+        right = offsets_right(t, p) && right;
+    if (right && t->m->right_ms == 0)
+        t->m->right_ms = t->now;
+    return right;
+}
+
+bool ts_seen(struct turn *t)
+{
+    return t->s->side[offsets_far(t)].ts_last_ms >= t->m->step_since_ms;
+}
+
+static bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
+{
+    turn_wake(t, since_ms + for_ms);
+    return t->now - since_ms >= for_ms;
+}
+
+bool ts_not_seen_late(struct turn *t)
+{
+    if (t->m->right_ms == 0 || ts_seen(t) || !offsets_over(t, t->m->right_ms, verify_commit_interval_ms(t->s) + 30000))
+        return false;
+    turn_say(t, "the offset on %s is right, but no record for group %s was seen in topic %s: is its name right, or did something else move the offset?",
+             turn_name(t, offsets_far(t)), turn_cluster(t, offsets_far(t))->group, turn_cluster(t, offsets_far(t))->timestamps_topic);
+    return true;
+}
+
+bool ts_missing_late(struct turn *t)
+{
+    if (ts_seen(t) || !offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t)))
+        return false;
+    turn_say(t, "no timestamps record for group %s was written to topic %s on %s within %lld s of the commit on %s; look at the Offset Distributor of %s",
+             turn_cluster(t, offsets_far(t))->group, turn_cluster(t, offsets_far(t))->timestamps_topic, turn_name(t, offsets_far(t)),
+             (long long)(offsets_deadline_ms(t) / 1000), turn_name(t, offsets_near(t)), turn_name(t, offsets_near(t)));
+    return true;
+}
+
+bool offset_not_moved_late(struct turn *t)
+{
+    int64_t seen = t->s->side[offsets_far(t)].ts_last_ms;
+    struct answer a;
+    if (!ts_seen(t) || !offsets_over(t, seen > t->m->step_since_ms ? seen : t->m->step_since_ms, verify_commit_interval_ms(t->s) + 30000))
+        return false;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a) || offsets_moved(&a))
+            continue;
+        turn_say(t, "timestamps records for group %s arrived on %s, but its offset in partition %d is still %lld; look at the Offset Committer of %s",
+                 turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), p, (long long)a.actual, turn_name(t, offsets_far(t)));
+        return true;
+    }
+    return false;
+}
+
+bool offset_behind_late(struct turn *t)
+{
+    int64_t since = t->s->side[offsets_far(t)].ts_last_ms;
+    struct answer a;
+    if (!ts_seen(t) || !offsets_over(t, since > t->m->step_since_ms ? since : t->m->step_since_ms, verify_commit_interval_ms(t->s) + 30000))
+        return false;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a))
+            continue;
+        int64_t distance = offsets_distance(t, p, &a);
+        if (distance < 0 || distance <= t->spec->behind_tolerance)
+            continue;
+        evidence_offset(t, offsets_far(t), p, a.before, t->m->mark[offsets_near(t)][p], a.expected, a.actual, distance);
+        turn_say(t, "the offset of group %s on %s is %lld in partition %d, %lld records behind the right one (%lld); %lld are tolerated",
+                 turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), (long long)a.actual, p, (long long)distance,
+                 (long long)a.expected, (long long)t->spec->behind_tolerance);
+        return true;
+    }
+    return false;
+}
+
+void note_offsets(struct turn *t)
+{
+    struct answer a;
+    int64_t most = 0;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a))
+            continue;
+        int64_t distance = offsets_distance(t, p, &a);
+        if (distance != 0)
+            evidence_offset(t, offsets_far(t), p, a.before, t->m->mark[offsets_near(t)][p], a.expected, a.actual, distance);
+        most = distance > most ? distance : most;
+        t->m->mark[offsets_far(t)][p] = a.actual;
+    }
+    turn_note(t, "offsets of group %s follow from %s to %s in %d partitions, at most %lld records behind", turn_cluster(t, offsets_far(t))->group,
+              turn_name(t, offsets_near(t)), turn_name(t, offsets_far(t)), offsets_partitions(t), (long long)most);
+    t->m->changed_ms[MODEL_A] = 0;
+    t->m->changed_ms[MODEL_B] = 0;
+    t->m->changes[MODEL_A] = 0;
+    t->m->changes[MODEL_B] = 0;
+}
+
+/* ---------------------------------------------------------------- echo */
+
+/* After the proof the near side must stay where we set it, and the far side where it came to. */
+static bool echo_off(struct turn *t, bool ahead, enum model_side *side, int32_t *partition)
+{
+    for (int s = 0; s < MODEL_SIDES; s++) {
+        if (t->m->changed_ms[s] == 0)
+            continue;
+        for (int32_t p = 0; p < offsets_partitions(t); p++) {
+            int64_t have = t->m->last[s][p];
+            int64_t want = t->m->mark[s][p];
+            if (ahead ? have <= want : have >= want - t->spec->behind_tolerance)
+                continue;
+            *side = (enum model_side)s;
+            *partition = p;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool echo_say(struct turn *t, bool ahead)
+{
+    enum model_side side = MODEL_A;
+    int32_t p = 0;
+    bool a = offsets_track(t, MODEL_A);
+    if (!offsets_track(t, MODEL_B) || !a || !echo_off(t, ahead, &side, &p))
+        return false;
+    turn_say(t, "an echo moved the offset of group %s on %s from %lld to %lld in partition %d after it was right", turn_cluster(t, side)->group,
+             turn_name(t, side), (long long)t->m->mark[side][p], (long long)t->m->last[side][p], p);
+    return true;
+}
+
+bool echo_ahead(struct turn *t)
+{
+    return echo_say(t, true);
+}
+
+bool echo_behind(struct turn *t)
+{
+    /* a shorter dip is reported, not judged: it must have stayed one window */
+    enum model_side side = MODEL_A;
+    int32_t p = 0;
+    if (!echo_off(t, false, &side, &p) || t->now - t->m->changed_ms[side] < t->spec->window_ms)
+        return false;
+    return echo_say(t, false);
+}
+
+bool echo_moving(struct turn *t)
+{
+    bool late = offsets_over(t, t->m->step_since_ms, 2 * offsets_deadline_ms(t));
+    if (!late || t->m->changes[MODEL_A] + t->m->changes[MODEL_B] == 0)
+        return false;
+    turn_say(t, "the offsets of group %s keep moving between %s and %s although nobody commits", turn_cluster(t, MODEL_A)->group,
+             turn_name(t, MODEL_A), turn_name(t, MODEL_B));
+    return true;
+}
+
+bool echo_quiet(struct turn *t)
+{
+    bool known = offsets_track(t, MODEL_A);
+    known = offsets_track(t, MODEL_B) && known;
+    if (!known)
+        return false;
+    int64_t last = t->m->changed_ms[MODEL_A] > t->m->changed_ms[MODEL_B] ? t->m->changed_ms[MODEL_A] : t->m->changed_ms[MODEL_B];
+    if (!offsets_over(t, last, 2 * t->spec->window_ms))
+        return false;
+    for (int side = 0; side < MODEL_SIDES; side++)
+        if (t->m->changes[side] > 0)
+            turn_note(t, "an echo moved the offset of group %s on %s %lld times and stayed within tolerance", turn_cluster(t, (enum model_side)side)->group,
+                      turn_name(t, (enum model_side)side), (long long)t->m->changes[side]);
+    return true;
+}
+
+/* Was right in this run, lower one window later. */
+bool offset_rewound(struct turn *t)
+{
+    enum model_side far = offsets_far(t);
+    struct answer a;
+    if (t->m->right_ms == 0 || !offsets_known(t) || !offsets_over(t, t->m->right_ms, t->spec->window_ms))
+        return false;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a) || offsets_distance(t, p, &a) <= t->spec->behind_tolerance)
+            continue;
+        turn_say(t, "the offset of group %s on %s was right and went back to %lld in partition %d", turn_cluster(t, far)->group, turn_name(t, far),
+                 (long long)a.actual, p);
+        return true;
+    }
+    return false;
+}
+
+bool values_not_persisted(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        struct model_switches want;
+        if (!table_switches(t->spec, ROW_FINALLY, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
+            continue;
+        turn_say(t, "the values of %s do not hold what is live at the end of the run", turn_name(t, (enum model_side)side));
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,228 @@
+#include "verify/lifecycle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---------------------------------------------------------------- fingerprint */
+
+/* Switches, principals, connector class, config and tasksMax of both sides: what a pass vouches for. */
+static bool lifecycle_fingerprint(const struct verify_snapshot *s, char out[17])
+{
+    uint64_t hash = DV_HASH_INIT;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_side *facts = &s->side[side];
+        if (facts->values == NULL || !facts->values->readable || facts->stamp[VF_CONNECTORS].as_of_ms == 0)
+            return false;
+        hash = dv_hash64(hash, facts->values->declared, sizeof facts->values->declared);
+        for (size_t i = 0; i < facts->values->principal_count; i++)
+            hash = dv_hash64(hash, facts->values->principals[i], strlen(facts->values->principals[i]) + 1);
+        for (int c = 0; c < MODEL_CONNECTORS; c++) {
+            const char *name = s->spec->cluster[side].distributor.switches[model_connector_switch((enum model_connector)c)].connector;
+            for (size_t i = 0; i < facts->connector_count; i++)
+                if (dv_streq(facts->connectors[i].fact->name, name))
+                    hash = dv_hash64(hash, &facts->connectors[i].fact->spec_hash, sizeof facts->connectors[i].fact->spec_hash);
+        }
+    }
+    (void)dv_format(out, 17, "%016llx", (unsigned long long)hash);
+    return true;
+}
+
+bool lifecycle_stale(const struct verify_snapshot *s, const struct model_status *st, char *why, size_t size)
+{
+    char now[17];
+    if (st->result != MODEL_PASSED || s->spec == NULL)
+        return false;
+    if (!dv_streq(st->run.spec_hash, s->spec->hash)) {
+        (void)dv_strlcpy(why, "the spec changed after the pass", size);
+        return true;
+    }
+    if (st->run.fingerprint[0] == '\0' || !lifecycle_fingerprint(s, now) || dv_streq(now, st->run.fingerprint))
+        return false;
+    (void)dv_strlcpy(why, "switches, principals or connectors changed after the pass", size);
+    return true;
+}
+
+/* ---------------------------------------------------------------- start and end */
+
+static void lifecycle_remember(struct model_status *st)
+{
+    size_t keep = st->history_count < MODEL_HISTORY_MAX ? st->history_count : MODEL_HISTORY_MAX - 1;
+    memmove(&st->history[1], &st->history[0], keep * sizeof st->history[0]);
+    st->history[0] = (struct model_history){.result = st->result,
+                                            .stage = st->stage,
+                                            .reason = st->stages[st->stage].reason,
+                                            .started_ms = st->run.started_ms,
+                                            .finished_ms = st->run.finished_ms};
+    (void)dv_strlcpy(st->history[0].run, st->run.id, sizeof st->history[0].run);
+    st->history_count = keep + 1;
+}
+
+void lifecycle_finish(struct turn *t, enum model_verdict verdict, enum model_reason reason)
+{
+    struct model_status *st = t->st;
+    st->result = verdict;
+    st->run.finished_ms = t->s->now.wall_ms;
+    free(st->run.intent.offsets);
+    free(st->run.intent.before);
+    st->run.intent = (struct model_intent){0};
+    if (verdict == MODEL_PASSED) {
+        (void)lifecycle_fingerprint(t->s, st->run.fingerprint);
+        (void)dv_strlcpy(st->message, "distribution is verified in both directions", sizeof st->message);
+        turn_event(t, false, "RunPassed", "run %s: all nine stages passed", st->run.id);
+    } else {
+        (void)dv_format(st->message, sizeof st->message, "%s: %.150s", model_stage_name(st->stage), t->said);
+        turn_event(t, true, model_reason_name(reason), "run %s ended %s in stage %s: %s", st->run.id, model_verdict_name(verdict),
+                   model_stage_name(st->stage), t->said);
+    }
+    lifecycle_remember(st);
+    t->p->release = true;
+}
+
+static void lifecycle_start(struct turn *t)
+{
+    struct model_status *st = t->st;
+    struct model_run *run = &st->run;
+    bool have_left[MODEL_SIDES] = {run->have_left[MODEL_A], run->have_left[MODEL_B]};
+    struct model_switches left[MODEL_SIDES] = {run->left[MODEL_A], run->left[MODEL_B]};
+    for (int i = 0; i < MODEL_STAGES; i++) {
+        json_decref(st->stages[i].evidence);
+        st->stages[i] = (struct model_stage_status){0};
+    }
+    free(run->start_offsets[MODEL_A]);
+    free(run->start_offsets[MODEL_B]);
+    free(run->intent.offsets);
+    free(run->intent.before);
+    *run = (struct model_run){.started_ms = t->s->now.wall_ms, .attempt = 1};
+    (void)dv_strlcpy(run->id, t->s->new_run_id, sizeof run->id);
+    (void)dv_strlcpy(run->spec_hash, t->spec->hash, sizeof run->spec_hash);
+    memcpy(run->have_left, have_left, sizeof have_left);
+    memcpy(run->left, left, sizeof left);
+    st->stage = STAGE_PREFLIGHT;
+    st->result = MODEL_NO_VERDICT;
+    if (t->s->reverify != NULL)
+        (void)dv_strlcpy(st->last_handled_reverify, t->s->reverify, sizeof st->last_handled_reverify);
+    turn_event(t, false, "RunStarted", "run %s started", run->id);
+}
+
+static void lifecycle_abort(struct turn *t, enum model_reason reason, const char *why)
+{
+    struct model_stage_status *st = &t->st->stages[t->st->stage];
+    turn_say(t, "%s", why);
+    t->stage = t->st->stage;
+    st->state = STATE_ABORTED;
+    st->reason = reason;
+    st->finished_ms = t->s->now.wall_ms;
+    (void)dv_strlcpy(st->message, why, sizeof st->message);
+    lifecycle_finish(t, MODEL_ABORTED, reason);
+}
+
+/* ---------------------------------------------------------------- decide */
+
+static bool lifecycle_wanted(const struct turn *t)
+{
+    const struct model_status *st = t->st;
+    if (st->run.id[0] == '\0')
+        return true;
+    if (t->s->reverify != NULL && t->s->reverify[0] != '\0' && strncmp(t->s->reverify, st->last_handled_reverify, 63) != 0)
+        return true;
+    return st->result != MODEL_PASSED && !dv_streq(st->run.spec_hash, t->spec->hash);
+}
+
+static bool lifecycle_effect_open(const struct turn *t)
+{
+    return t->st->run.intent.kind != INTENT_NONE && dv_streq(t->m->effect_id, t->st->run.intent.id) && t->m->effect == EFFECT_ASKED;
+}
+
+/* Time in Suspended counts nowhere: when it ends, all monotonic marks move on by it. */
+static void lifecycle_unpause(struct turn *t)
+{
+    struct verify_memory *m = t->m;
+    int64_t *marks[] = {&m->step_since_ms, &m->stage_since_ms, &m->progress_ms, &m->extra_since_ms, &m->right_ms};
+    int64_t paused = m->paused_since_ms != 0 ? t->now - m->paused_since_ms : 0;
+    if (paused == 0)
+        return;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (*marks[i] != 0)
+            *marks[i] += paused;
+    m->hold_since_ms = 0;
+    t->st->run.paused_ms += paused;
+    m->paused_since_ms = 0;
+}
+
+static void lifecycle_pending(struct turn *t, const char *why)
+{
+    (void)dv_strlcpy(t->st->message, why, sizeof t->st->message);
+}
+
+static void lifecycle_begin(struct turn *t)
+{
+    char why[201];
+    t->p->finalizer = true;
+    if (t->spec->suspend)
+        lifecycle_pending(t, "suspended: set spec.suspend to false to start");
+    else if (t->s->conflict != NULL)
+        lifecycle_pending(t, dv_format(why, sizeof why, "waiting: DistributionVerification %.120s drives one of these Distributors", t->s->conflict));
+    else if (!t->s->may_run)
+        lifecycle_pending(t, "waiting for a place: --max-runs verifications are running");
+    else if (!t->s->has_finalizer)
+        lifecycle_pending(t, "starting");
+    else {
+        lifecycle_start(t);
+        decide_run(t);
+    }
+}
+
+static void lifecycle_active(struct turn *t)
+{
+    t->p->finalizer = true;
+    if (lifecycle_effect_open(t)) {
+        decide_run(t); /* no end before the answer */
+        return;
+    }
+    if (dv_streq(t->s->abort, t->st->run.id)) {
+        lifecycle_abort(t, REASON_Aborted, "aborted by the annotation distverify.io/abort");
+    } else if (!dv_streq(t->st->run.spec_hash, t->spec->hash)) {
+        lifecycle_abort(t, REASON_SpecChanged, "the spec changed during the run");
+        turn_wake(t, t->now);
+    } else if (t->spec->suspend) {
+        if (t->m->paused_since_ms == 0)
+            t->m->paused_since_ms = t->now;
+        lifecycle_pending(t, "suspended: set spec.suspend to false to go on");
+    } else {
+        lifecycle_unpause(t);
+        decide_run(t);
+    }
+}
+
+static void lifecycle_delete(struct turn *t)
+{
+    bool open = lifecycle_effect_open(t);
+    t->p->finalizer = open; /* an effect that was asked for is waited out; its answer is bounded */
+    if (model_run_active(t->st) && !open)
+        lifecycle_abort(t, REASON_Aborted, "the resource is being deleted");
+}
+
+void lifecycle_decide(struct turn *t)
+{
+    char why[160];
+    if (t->s->deleting) {
+        lifecycle_delete(t);
+        return;
+    }
+    t->p->finalizer = t->s->has_finalizer;
+    if (t->spec == NULL) {
+        if (model_run_active(t->st))
+            lifecycle_abort(t, REASON_InvalidSpec, t->s->spec_err->text);
+        (void)dv_format(t->st->message, sizeof t->st->message, "%.200s", t->s->spec_err->text);
+    } else if (model_run_active(t->st)) {
+        lifecycle_active(t);
+    } else if (lifecycle_wanted(t)) {
+        lifecycle_begin(t);
+    } else if (lifecycle_stale(t->s, t->st, why, sizeof why)) {
+        (void)dv_format(t->st->message, sizeof t->st->message,
+                        "stale: %s; distverify.io/reverify starts a new run, which interrupts distribution", why);
+    }
+}
