@@ -105,7 +105,8 @@ static bool judge_on_failed(const struct fact_connector *connector, int64_t rest
         return false;
     if (connector->tasks_failed > 0 && connector->state != FACT_STATE_FAILED) {
         out->task = connector->first_failed_task;
-        judge(out, DISTRIBUTOR_FAILED, fault, "task %d FAILED: %s", (int)out->task, connector->cause);
+        judge(out, DISTRIBUTOR_FAILED, fault, "task %d is FAILED%s%s", (int)out->task, connector->cause[0] != '\0' ? ": " : "",
+              connector->cause);
     } else {
         judge(out, DISTRIBUTOR_FAILED, fault, "%s", connector->cause[0] != '\0' ? connector->cause : "the connector is FAILED");
     }
@@ -118,6 +119,8 @@ static bool judge_on_not_ready(const struct fact_connector *connector, int64_t r
     const char *cause = connector->cause[0] != '\0' ? connector->cause : connector->not_ready_reason;
     if (!connector->not_ready)
         return false;
+    if (cause[0] == '\0')
+        cause = "NotReady, and Strimzi gives no reason";
     if (judge_needs_person(connector))
         judge(out, DISTRIBUTOR_BLOCKED, DISTRIBUTOR_FINE, "%s", cause);
     else if (judge_is_passing(connector))

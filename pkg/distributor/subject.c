@@ -26,20 +26,28 @@ void distributor_subject_errors(const char *text, const char *error, char *out, 
     }
 }
 
-void distributor_subject_partition(const char *text, const char *intro, char *out, size_t size)
+/* Length of the topic in "t-0", 0 when there is no partition. */
+static size_t subject_topic_len(const char *name)
 {
-    const char *name = strstr(text, intro);
-    if (name == NULL)
-        return;
-    name += strlen(intro);
     size_t len = strcspn(name, " ,;)]}\n");
-    while (len > 0 && !isdigit((unsigned char)name[len - 1])) /* a full stop, or no partition at all */
+    while (len > 0 && !isdigit((unsigned char)name[len - 1])) /* a full stop */
         len--;
     size_t digits = len;
     while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
         digits--;
-    if (digits > 1 && digits < len && name[digits - 1] == '-')
-        subject_add(out, size, name, digits - 1);
+    return digits > 1 && digits < len && name[digits - 1] == '-' ? digits - 1 : 0;
+}
+
+void distributor_subject_partition(const char *text, const char *intro, char *out, size_t size)
+{
+    for (const char *hit = strstr(text, intro); hit != NULL; hit = strstr(hit + 1, intro)) {
+        const char *name = hit + strlen(intro);
+        size_t len = subject_topic_len(name);
+        if (len > 0) {
+            subject_add(out, size, name, len);
+            return;
+        }
+    }
 }
 
 /* The names in "topics: [t1, t2]", "topics [t]". */
