@@ -7,9 +7,8 @@
 
 void fact_connector_free(struct fact_connector *connector)
 {
-    if (!connector) {
+    if (!connector)
         return;
-    }
     free(connector->name);
     free(connector->cluster);
     free(connector->uid);
@@ -22,12 +21,10 @@ void fact_connector_free(struct fact_connector *connector)
 
 void fact_connect_free(struct fact_connect *connect)
 {
-    if (!connect) {
+    if (!connect)
         return;
-    }
-    for (size_t i = 0; i < connect->plugin_count; i++) {
+    for (size_t i = 0; i < connect->plugin_count; i++)
         free(connect->plugins[i]);
-    }
     free(connect->plugins);
     free(connect->name);
     free(connect->not_ready_reason);
@@ -36,9 +33,8 @@ void fact_connect_free(struct fact_connect *connect)
 
 void fact_pod_free(struct fact_pod *pod)
 {
-    if (!pod) {
+    if (!pod)
         return;
-    }
     free(pod->name);
     free(pod->uid);
     free(pod->connect);
@@ -50,9 +46,8 @@ void fact_pod_free(struct fact_pod *pod)
 
 void fact_job_free(struct fact_job *job)
 {
-    if (!job) {
+    if (!job)
         return;
-    }
     free(job->name);
     free(job->uid);
     free(job->message);
@@ -61,9 +56,8 @@ void fact_job_free(struct fact_job *job)
 
 void fact_acls_free(struct fact_acl *acls, size_t count)
 {
-    if (!acls) {
+    if (!acls)
         return;
-    }
     for (size_t i = 0; i < count; i++) {
         free(acls[i].principal);
         free(acls[i].host);
@@ -75,9 +69,8 @@ void fact_acls_free(struct fact_acl *acls, size_t count)
 static void fact_group_clear(struct fact_group *group)
 {
     if (group->assignments) {
-        for (size_t i = 0; i < group->assignment_count; i++) {
+        for (size_t i = 0; i < group->assignment_count; i++)
             free(group->assignments[i].topic);
-        }
     }
     free(group->assignments);
     free(group->name);
@@ -85,20 +78,17 @@ static void fact_group_clear(struct fact_group *group)
 
 void fact_groups_free(struct fact_group *groups, size_t count)
 {
-    if (!groups) {
+    if (!groups)
         return;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         fact_group_clear(&groups[i]);
-    }
     free(groups);
 }
 
 void fact_offsets_free(struct fact_offsets *offsets)
 {
-    if (!offsets) {
+    if (!offsets)
         return;
-    }
     free(offsets->low);
     free(offsets->high);
     free(offsets->stable);
@@ -107,9 +97,8 @@ void fact_offsets_free(struct fact_offsets *offsets)
 
 void fact_record_clear(struct fact_record *record)
 {
-    if (!record) {
+    if (!record)
         return;
-    }
     if (record->headers) {
         for (size_t i = 0; i < record->header_count; i++) {
             free(record->headers[i].name);
@@ -131,21 +120,18 @@ static bool fact_is_name_byte(unsigned char byte)
 bool fact_bytes_contain(const unsigned char *bytes, size_t len, const char *needle)
 {
     size_t want = needle ? strlen(needle) : 0;
-    if (!bytes || want == 0) {
+    if (!bytes || want == 0)
         return false;
-    }
     size_t at = 0;
     while (len - at >= want) {
         const unsigned char *hit = memmem(bytes + at, len - at, needle, want);
-        if (!hit) {
+        if (!hit)
             return false;
-        }
         size_t start = (size_t)(hit - bytes);
         bool free_before = start == 0 || !fact_is_name_byte(bytes[start - 1]);
         bool free_behind = start + want == len || !fact_is_name_byte(bytes[start + want]);
-        if (free_before && free_behind) {
+        if (free_before && free_behind)
             return true;
-        }
         at = start + 1;
     }
     return false;
