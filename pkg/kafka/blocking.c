@@ -1,0 +1,102 @@
+#include "kafka/internal.h"
+
+#include <stdlib.h>
+
+/* Asks for this one topic with auto-creation off (allow.auto.create.topics=false goes into the request, so that a broker with
+ * auto.create.topics.enable=true does not create it either). Never without a topic: for "all topics known to this handle" librdkafka
+ * 2.0.2 puts auto-creation on again. */
+static void blocking_partitions(struct kafka_ask_job *job, rd_kafka_t *rk)
+{
+    const struct rd_kafka_metadata *metadata = NULL;
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, job->topic, NULL);
+    if (topic == NULL) {
+        job->err = RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
+        return;
+    }
+    job->err = rd_kafka_metadata(rk, 0, topic, &metadata, KAFKA_REQUEST_MS);
+    if (job->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        job->err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+        job->partitions = metadata->topic_cnt == 1 ? (int32_t)metadata->topics[0].partition_cnt : 0;
+        if (job->partitions > 0 && job->err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
+            job->err = RD_KAFKA_RESP_ERR_NO_ERROR; /* the count stands although a partition has no leader now */
+        rd_kafka_metadata_destroy(metadata);
+    }
+    rd_kafka_topic_destroy(topic);
+}
+
+/* ListOffsets for all partitions at once: librdkafka passes -2 and -1 on as timestamps, which Kafka takes for log start and log end;
+ * under read_committed the end is the last stable offset. */
+static rd_kafka_resp_err_t blocking_offsets(rd_kafka_t *rk, const struct kafka_ask_job *job, int64_t which, int64_t *out)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(job->partitions);
+    for (int32_t p = 0; p < job->partitions; p++)
+        rd_kafka_topic_partition_list_add(list, job->topic, p)->offset = which;
+    rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, list, KAFKA_REQUEST_MS);
+    for (int i = 0; i < list->cnt && err == RD_KAFKA_RESP_ERR_NO_ERROR; i++) {
+        const rd_kafka_topic_partition_t *one = &list->elems[i];
+        err = one->err;
+        if (err == RD_KAFKA_RESP_ERR_NO_ERROR && one->offset < 0)
+            err = RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+        out[one->partition] = one->offset;
+    }
+    rd_kafka_topic_partition_list_destroy(list);
+    return err;
+}
+
+static void blocking_run(struct kafka_job *base)
+{
+    struct kafka_ask_job *job = (struct kafka_ask_job *)base;
+    rd_kafka_t *rk = job->handle->rk;
+    switch (job->kind) {
+    case KAFKA_JOB_CLUSTER_ID:
+        job->text = rd_kafka_clusterid(rk, KAFKA_REQUEST_MS);
+        job->err = job->text == NULL ? RD_KAFKA_RESP_ERR__TIMED_OUT : RD_KAFKA_RESP_ERR_NO_ERROR;
+        break;
+    case KAFKA_JOB_PARTITIONS: blocking_partitions(job, rk); break;
+    case KAFKA_JOB_ENDS:
+        if (job->low != NULL)
+            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_BEGINNING, job->low);
+        if (job->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_END, job->high);
+        break;
+    }
+}
+
+static void blocking_done(struct kafka_job *base, struct kafka *kafka)
+{
+    struct kafka_ask_job *job = (struct kafka_ask_job *)base;
+    struct kafka_op *op = kafka_op_find(kafka, job->serial);
+    if (op != NULL && op->handle == job->handle && op->on_job != NULL && !op->lost) {
+        if (job->err >= 0)
+            kafka_handle_worked(op->handle);
+        op->on_job(op, job);
+    }
+    kafka_ask_job_free(job);
+}
+
+void kafka_ask_job_free(struct kafka_ask_job *job)
+{
+    if (job->text != NULL)
+        rd_kafka_mem_free(NULL, job->text);
+    free(job->low);
+    free(job->high);
+    free(job->topic);
+    free(job);
+}
+
+void kafka_ask_job_push(struct kafka_handle *handle, enum kafka_ask_job_kind kind, uint64_t serial, const char *topic, int32_t partitions,
+                        bool low, void (*done)(struct kafka_job *job, struct kafka *kafka))
+{
+    struct kafka_ask_job *job = dv_alloc(sizeof *job);
+    job->job = (struct kafka_job){.run = blocking_run, .done = done != NULL ? done : blocking_done};
+    job->kind = kind;
+    job->serial = serial;
+    job->handle = handle;
+    job->topic = dv_strdup(topic);
+    job->partitions = partitions;
+    if (kind == KAFKA_JOB_ENDS) {
+        job->high = dv_calloc((size_t)partitions + 1, sizeof *job->high);
+        job->low = low ? dv_calloc((size_t)partitions + 1, sizeof *job->low) : NULL;
+    }
+    kafka_worker_push(handle->worker, &job->job);
+}

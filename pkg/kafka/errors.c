@@ -1,0 +1,156 @@
+#include "kafka/internal.h"
+
+#include <string.h>
+
+#include "base/err.h"
+
+/* Codes by what a caller does about them. Whatever is not listed: INVALID when the broker said it, INTERNAL when librdkafka did. */
+static const struct errors_row {
+    rd_kafka_resp_err_t code;
+    enum dv_err_kind kind;
+    bool retry;
+} errors_table[] = {
+    {RD_KAFKA_RESP_ERR__AUTHENTICATION, DV_ERR_AUTH, false},
+    {RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, DV_ERR_AUTH, false},
+    {RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM, DV_ERR_AUTH, false},
+    {RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE, DV_ERR_AUTH, false},
+    {RD_KAFKA_RESP_ERR__SSL, DV_ERR_CERT, false},
+    {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, DV_ERR_DENIED, false},
+    {RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, DV_ERR_DENIED, false},
+    {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, DV_ERR_DENIED, false},
+    {RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, DV_ERR_DENIED, false},
+    {RD_KAFKA_RESP_ERR__TRANSPORT, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR__RESOLVE, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR__WAIT_COORD, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR__NODE_UPDATE, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_NOT_COORDINATOR, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, DV_ERR_TIMEOUT, true},
+    {RD_KAFKA_RESP_ERR_NOT_CONTROLLER, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT, DV_ERR_UNREACHABLE, true},
+    {RD_KAFKA_RESP_ERR__TIMED_OUT, DV_ERR_TIMEOUT, true},
+    {RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE, DV_ERR_TIMEOUT, true},
+    {RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, DV_ERR_TIMEOUT, true},
+    {RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT, DV_ERR_TIMEOUT, true},
+    {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, DV_ERR_NOT_FOUND, false},
+    {RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, DV_ERR_NOT_FOUND, false},
+    {RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, DV_ERR_NOT_FOUND, false},
+    {RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND, DV_ERR_NOT_FOUND, false},
+    {RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, DV_ERR_CONFLICT, false},
+    {RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, DV_ERR_CONFLICT, false},
+    {RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, DV_ERR_CONFLICT, false},
+    {RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP, DV_ERR_CONFLICT, false},
+    {RD_KAFKA_RESP_ERR_GROUP_SUBSCRIBED_TO_TOPIC, DV_ERR_CONFLICT, false},
+    {RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION, DV_ERR_UNSUPPORTED, false},
+    {RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE, DV_ERR_UNSUPPORTED, false},
+    {RD_KAFKA_RESP_ERR_SECURITY_DISABLED, DV_ERR_UNSUPPORTED, false},
+    {RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, DV_ERR_GONE, false},
+    {RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, DV_ERR_GONE, false},
+    {RD_KAFKA_RESP_ERR__QUEUE_FULL, DV_ERR_LIMIT, true},
+};
+
+static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *detail)
+{
+    for (size_t i = 0; i < sizeof errors_table / sizeof errors_table[0]; i++) {
+        struct errors_row row = errors_table[i];
+        if (row.code != code)
+            continue;
+        /* With TLS 1.3 a broker refuses a client's certificate after the handshake: an alert on a connection that was up. */
+        if (row.kind == DV_ERR_UNREACHABLE && detail != NULL && strstr(detail, "alert") != NULL &&
+            (strstr(detail, "certificate") != NULL || strstr(detail, "unknown ca") != NULL))
+            row = (struct errors_row){code, DV_ERR_CERT, false};
+        /* Cut off in the handshake: the network, not a certificate. */
+        if (row.kind == DV_ERR_CERT && detail != NULL && strstr(detail, "No further error information") != NULL)
+            row = (struct errors_row){code, DV_ERR_UNREACHABLE, true};
+        return row;
+    }
+    return (struct errors_row){code, code > 0 ? DV_ERR_INVALID : DV_ERR_INTERNAL, false};
+}
+
+/* librdkafka appends how long the connection had been in which state: another text each time, of no use to a reader. */
+static const char *errors_detail(char *out, size_t size, rd_kafka_resp_err_t code, const char *detail)
+{
+    (void)dv_strlcpy(out, detail != NULL && detail[0] != '\0' ? detail : rd_kafka_err2str(code), size);
+    char *tail = strstr(out, " (after ");
+    if (tail != NULL)
+        *tail = '\0';
+    return out;
+}
+
+static const char *errors_resource(char *out, size_t size, struct kafka_what what, rd_kafka_resp_err_t code)
+{
+    if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED || (what.topic == NULL && what.group == NULL))
+        return dv_format(out, size, "the cluster");
+    if (what.group != NULL && (what.topic == NULL || code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED))
+        return dv_format(out, size, "group %s", what.group);
+    return dv_format(out, size, "topic %s", what.topic);
+}
+
+int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what what, rd_kafka_resp_err_t code, const char *detail)
+{
+    if (err == NULL || err->kind != DV_ERR_NONE)
+        return -1;
+    char text[384], resource[300], place[200];
+    struct errors_row row = errors_classify(code, detail);
+    (void)errors_detail(text, sizeof text, code, detail);
+    (void)errors_resource(resource, sizeof resource, what, code);
+    (void)dv_format(place, sizeof place, "Kafka cluster %s (%s)", where.cluster, where.bootstrap);
+    switch (row.kind) {
+    case DV_ERR_AUTH: (void)dv_err_set(err, row.kind, "%s refuses the credentials: %s", place, text); break;
+    case DV_ERR_CERT: (void)dv_err_set(err, row.kind, "%s: certificate or TLS not accepted: %s", place, text); break;
+    case DV_ERR_DENIED: (void)dv_err_set(err, row.kind, "%s does not allow us %s on %s", place, what.operation, resource); break;
+    case DV_ERR_UNREACHABLE: (void)dv_err_set(err, row.kind, "%s cannot be reached or is not ready: %s", place, text); break;
+    case DV_ERR_TIMEOUT: (void)dv_err_set(err, row.kind, "%s gave no answer in time to %s on %s", place, what.operation, resource); break;
+    case DV_ERR_NOT_FOUND: (void)dv_err_set(err, row.kind, "%s: %s on %s: not found", place, what.operation, resource); break;
+    case DV_ERR_CONFLICT: (void)dv_err_set(err, row.kind, "%s: %s has members: %s", place, resource, text); break;
+    case DV_ERR_NONE:
+    case DV_ERR_INVALID:
+    case DV_ERR_SECRET:
+    case DV_ERR_LIMIT:
+    case DV_ERR_GONE:
+    case DV_ERR_UNSUPPORTED:
+    case DV_ERR_INTERNAL: (void)dv_err_set(err, row.kind, "%s: %s on %s: %s", place, what.operation, resource, text); break;
+    }
+    err->retry = row.retry;
+    err->code = (int)code;
+    return -1;
+}
+
+bool kafka_err_unknown_effect(const struct dv_err *err)
+{
+    return err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE || err->kind == DV_ERR_INTERNAL;
+}
+
+bool kafka_err_credentials(const struct dv_err *err)
+{
+    return err->kind == DV_ERR_AUTH || err->kind == DV_ERR_CERT;
+}
+
+const char *kafka_err_x509(int x509_error)
+{
+    /* Numbers of OpenSSL's x509_vfy.h, which are part of its ABI. */
+    switch (x509_error) {
+    case 9: return "the broker's certificate is not valid yet";
+    case 10: return "the broker's certificate has expired";
+    case 18:
+    case 19:
+    case 20:
+    case 21: return "the broker's certificate is not signed by a trusted certificate";
+    case 62: return "the broker's certificate does not carry the host name of its address";
+    case 64: return "the broker's certificate does not carry the IP address of its address";
+    }
+    return NULL;
+}

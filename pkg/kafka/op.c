@@ -1,0 +1,168 @@
+#include "kafka/internal.h"
+
+#include <stdlib.h>
+
+#include <utlist.h>
+
+#include "base/err.h"
+
+/* How long a cluster may be out of reach before a question is answered so: time for a reconnection. */
+#define OP_GRACE_CREDENTIALS_MS 2000
+#define OP_GRACE_UNREACHABLE_MS 5000
+
+struct kafka_op *kafka_op_new(struct kafka_client *client, port_id id)
+{
+    struct kafka_op *op = dv_alloc(sizeof *op);
+    op->client = client;
+    op->id = id;
+    op->serial = kafka_serial(client->kafka);
+    op->began_ms = op->step_ms = kafka_now_ms(client->kafka);
+    DL_APPEND(client->ops, op);
+    /* Credentials that were missing or refused may have been put right since. */
+    if (client->state == KAFKA_CLIENT_FAILED || client->suspect)
+        kafka_client_refetch(client);
+    return op;
+}
+
+static void op_free_question(struct port_question *question)
+{
+    char **groups = (char **)(uintptr_t)question->groups;
+    for (size_t i = 0; groups != NULL && i < question->group_count; i++)
+        free(groups[i]);
+    free(groups);
+    free((char *)(uintptr_t)question->topic);
+    free((char *)(uintptr_t)question->group);
+}
+
+void kafka_op_free(struct kafka_op *op)
+{
+    kafka_fetch_free(op->fetch);
+    if (op->groups != NULL)
+        fact_groups_free(op->groups, op->question.group_count);
+    op_free_question(&op->question);
+    free(op->log.low);
+    free(op->log.high);
+    free(op->log.stable);
+    free(op->offsets);
+    free(op->done);
+    free(op);
+}
+
+struct kafka_op *kafka_op_find(struct kafka *kafka, uint64_t serial)
+{
+    struct kafka_client *client;
+    struct kafka_op *op;
+    DL_FOREACH(kafka->clients, client)
+    {
+        DL_SEARCH_SCALAR(client->ops, op, serial, serial);
+        if (op != NULL)
+            return op;
+    }
+    return NULL;
+}
+
+void kafka_op_answer(struct kafka_op *op, struct port_kafka_event *event)
+{
+    struct kafka_client *client = op->client;
+    event->kind = op->commit ? PORT_KAFKA_COMMITTED : PORT_KAFKA_ANSWER;
+    event->id = op->id;
+    event->ask = op->question.ask;
+    DL_DELETE(client->ops, op);
+    kafka_emit(client->kafka, event);
+    kafka_op_free(op);
+}
+
+void kafka_op_fail(struct kafka_op *op, const struct dv_err *err)
+{
+    struct port_kafka_event event = {.err = *err};
+    if (op->handle != NULL && op->handle->trouble.kind != DV_ERR_NONE && (err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE))
+        event.err = op->handle->trouble;
+    if (kafka_err_credentials(&event.err))
+        op->client->suspect = true;
+    if (op->effect && kafka_err_unknown_effect(&event.err))
+        event.err.kind = DV_ERR_TIMEOUT;
+    kafka_op_answer(op, &event);
+}
+
+void kafka_op_fail_code(struct kafka_op *op, rd_kafka_resp_err_t code, const char *detail)
+{
+    struct dv_err err = DV_ERR_INIT;
+    (void)kafka_err(&err, kafka_client_where(op->client), op->what, code, detail);
+    kafka_op_fail(op, &err);
+}
+
+bool kafka_op_event_good(struct kafka_op *op, rd_kafka_event_t *event)
+{
+    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    if (code >= 0)
+        kafka_handle_worked(op->handle);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        return true;
+    kafka_op_fail_code(op, code, rd_kafka_event_error_string(event));
+    return false;
+}
+
+rd_kafka_AdminOptions_t *kafka_op_options(struct kafka_op *op, rd_kafka_admin_op_t api)
+{
+    rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(op->handle->rk, api);
+    char text[128];
+    (void)rd_kafka_AdminOptions_set_request_timeout(options, KAFKA_REQUEST_MS, text, sizeof text);
+    rd_kafka_AdminOptions_set_opaque(options, (void *)(uintptr_t)op->serial);
+    return options;
+}
+
+bool kafka_op_use(struct kafka_op *op, enum kafka_handle_kind kind, struct kafka_what what)
+{
+    struct dv_err err = DV_ERR_INIT;
+    op->what = what;
+    op->step_ms = kafka_now_ms(op->client->kafka);
+    op->handle = kafka_client_handle(op->client, kind, &err);
+    if (op->handle != NULL)
+        return true;
+    kafka_op_fail(op, &err);
+    return false;
+}
+
+void kafka_op_start(struct kafka_op *op)
+{
+    op->started = true;
+    if (op->commit)
+        kafka_commit_start(op);
+    else
+        kafka_ask_start(op);
+}
+
+static void op_too_late(struct kafka_op *op)
+{
+    struct dv_err err = DV_ERR_INIT;
+    struct kafka_client *client = op->client;
+    if (!op->started)
+        (void)dv_err_retry(&err, DV_ERR_TIMEOUT, "Kafka cluster %s (%s): the Secrets with the credentials were not read in time",
+                           client->cluster, client->spec.bootstrap);
+    else
+        (void)kafka_err(&err, kafka_client_where(client), op->what, RD_KAFKA_RESP_ERR__TIMED_OUT, NULL);
+    kafka_op_fail(op, &err);
+}
+
+void kafka_op_step(struct kafka_op *op, int64_t now_ms)
+{
+    struct kafka_handle *handle = op->handle;
+    if (op->lost) {
+        struct dv_err err = DV_ERR_INIT;
+        (void)dv_err_retry(&err, DV_ERR_UNREACHABLE, "Kafka cluster %s (%s): the connection was given up for a new one",
+                           op->client->cluster, op->client->spec.bootstrap);
+        kafka_op_fail(op, &err);
+        return;
+    }
+    if (handle != NULL && handle->trouble.kind != DV_ERR_NONE) {
+        int64_t since = handle->trouble_ms > op->step_ms ? handle->trouble_ms : op->step_ms;
+        int64_t grace = kafka_err_credentials(&handle->trouble) ? OP_GRACE_CREDENTIALS_MS : OP_GRACE_UNREACHABLE_MS;
+        if (now_ms - since >= grace) {
+            struct dv_err err = handle->trouble;
+            kafka_op_fail(op, &err);
+            return;
+        }
+    }
+    if (now_ms - op->began_ms >= KAFKA_ASK_MS)
+        op_too_late(op);
+}

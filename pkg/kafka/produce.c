@@ -1,0 +1,281 @@
+#include "kafka/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "base/err.h"
+
+#define PRODUCE_GRACE_CREDENTIALS_MS 2000
+
+/* What a delivery report finds its record by. */
+struct produce_sent {
+    struct kafka_batch *batch;
+    size_t index;
+};
+
+struct kafka_batch {
+    struct kafka_batch *prev, *next;
+    struct kafka_client *client;
+    port_id id;
+    char *topic;
+    struct fact_record *records;
+    struct produce_sent *sent; /* by record */
+    size_t count, reported;
+    bool begun;
+};
+
+static unsigned char *produce_copy_bytes(const unsigned char *bytes, size_t len)
+{
+    if (bytes == NULL)
+        return NULL;
+    unsigned char *copy = dv_alloc(len + 1);
+    if (len > 0)
+        memcpy(copy, bytes, len);
+    return copy;
+}
+
+void kafka_record_copy(struct fact_record *to, const struct fact_record *from)
+{
+    *to = *from;
+    to->key = produce_copy_bytes(from->key, from->key_len);
+    to->value = produce_copy_bytes(from->value, from->value_len);
+    to->headers = dv_calloc(from->header_count + 1, sizeof *to->headers);
+    for (size_t i = 0; i < from->header_count; i++) {
+        const struct fact_header *header = &from->headers[i];
+        to->headers[i] = (struct fact_header){dv_strdup(header->name), produce_copy_bytes(header->value, header->len), header->len};
+    }
+}
+
+void kafka_record_borrow(struct fact_record *record, const rd_kafka_message_t *message)
+{
+    rd_kafka_headers_t *list = NULL;
+    *record = (struct fact_record){
+        .partition = message->partition,
+        .offset = message->offset,
+        .timestamp_ms = rd_kafka_message_timestamp(message, NULL),
+        .key = message->key,
+        .key_len = message->key_len,
+        .value = message->payload,
+        .value_len = message->len,
+    };
+    if (rd_kafka_message_headers(message, &list) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return;
+    record->header_count = rd_kafka_header_cnt(list);
+    record->headers = dv_calloc(record->header_count + 1, sizeof *record->headers);
+    for (size_t i = 0; i < record->header_count; i++) {
+        const char *name = NULL;
+        const void *value = NULL;
+        size_t len = 0;
+        (void)rd_kafka_header_get_all(list, i, &name, &value, &len);
+        record->headers[i] = (struct fact_header){(char *)(uintptr_t)name, (unsigned char *)(uintptr_t)value, len};
+    }
+}
+
+static void produce_free(struct kafka_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        fact_record_clear(&batch->records[i]);
+    free(batch->records);
+    free(batch->sent);
+    free(batch->topic);
+    free(batch);
+}
+
+void kafka_batches_free(struct kafka_client *client)
+{
+    struct kafka_batch *batch, *next;
+    DL_FOREACH_SAFE(client->batches, batch, next)
+    {
+        DL_DELETE(client->batches, batch);
+        produce_free(batch);
+    }
+}
+
+/* The batch is freed with its last report, unless the client was closed from within the event and will free it. */
+static void produce_tell(struct kafka_batch *batch, size_t index, const struct dv_err *err)
+{
+    struct kafka_client *client = batch->client;
+    struct port_kafka_event event = {.kind = PORT_KAFKA_PRODUCED, .id = batch->id, .index = index, .record = &batch->records[index]};
+    if (err != NULL)
+        event.err = *err;
+    bool last = ++batch->reported == batch->count;
+    kafka_emit(client->kafka, &event);
+    if (!last || client->closed)
+        return;
+    DL_DELETE(client->batches, batch);
+    produce_free(batch);
+}
+
+/* ---------------------------------------------------------------- reports */
+
+static void produce_err(struct kafka_handle *handle, const struct kafka_batch *batch, const rd_kafka_message_t *message, struct dv_err *err)
+{
+    rd_kafka_resp_err_t code = message->err;
+    const char *detail = rd_kafka_message_errstr(message);
+    char fatal[256];
+    bool maybe = rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
+    bool local = code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT || code == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||
+                 code == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT || code == RD_KAFKA_RESP_ERR__FATAL;
+    if (local && handle->fatal) {
+        rd_kafka_resp_err_t reason = rd_kafka_fatal_error(handle->rk, fatal, sizeof fatal);
+        if (reason != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            code = reason;
+            detail = fatal;
+        }
+    }
+    if (local && handle->trouble.kind != DV_ERR_NONE)
+        *err = handle->trouble;
+    else
+        (void)kafka_err(err, kafka_client_where(batch->client), (struct kafka_what){.operation = "Write", .topic = batch->topic}, code,
+                        detail);
+    if (maybe)
+        err->kind = DV_ERR_TIMEOUT;
+    else if (err->kind == DV_ERR_TIMEOUT) /* surely not written */
+        err->kind = DV_ERR_UNREACHABLE;
+}
+
+void kafka_produce_report(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    const rd_kafka_message_t *message;
+    while (!handle->retired && (message = rd_kafka_event_message_next(event)) != NULL) {
+        struct produce_sent *sent = message->_private;
+        struct dv_err err = DV_ERR_INIT;
+        handle->outstanding--;
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            kafka_handle_worked(handle);
+            sent->batch->records[sent->index].offset = message->offset;
+        } else {
+            produce_err(handle, sent->batch, message, &err);
+        }
+        produce_tell(sent->batch, sent->index, err.kind != DV_ERR_NONE ? &err : NULL);
+    }
+}
+
+/* ---------------------------------------------------------------- sending */
+
+static rd_kafka_headers_t *produce_headers(const struct fact_record *record)
+{
+    rd_kafka_headers_t *list = rd_kafka_headers_new(record->header_count);
+    for (size_t i = 0; i < record->header_count; i++)
+        (void)rd_kafka_header_add(list, record->headers[i].name, -1, record->headers[i].value, (ssize_t)record->headers[i].len);
+    return list;
+}
+
+static int produce_send(struct kafka_handle *handle, struct kafka_batch *batch, size_t index, struct dv_err *err)
+{
+    const struct fact_record *record = &batch->records[index];
+    rd_kafka_headers_t *headers = produce_headers(record);
+    rd_kafka_vu_t vus[] = {
+        {.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = batch->topic},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = record->partition},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
+        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = record->timestamp_ms},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {.ptr = record->key, .size = record->key_len}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {.ptr = record->value, .size = record->value_len}},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
+        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = &batch->sent[index]},
+    };
+    rd_kafka_error_t *error = rd_kafka_produceva(handle->rk, vus, sizeof vus / sizeof vus[0]);
+    if (error == NULL) { /* the headers are librdkafka's now */
+        handle->outstanding++;
+        return 0;
+    }
+    rd_kafka_headers_destroy(headers);
+    (void)kafka_err(err, kafka_client_where(batch->client), (struct kafka_what){.operation = "Write", .topic = batch->topic},
+                    rd_kafka_error_code(error), rd_kafka_error_string(error));
+    rd_kafka_error_destroy(error);
+    return -1;
+}
+
+static void produce_begin(struct kafka_batch *batch)
+{
+    struct kafka_client *client = batch->client;
+    struct dv_err err = DV_ERR_INIT;
+    struct kafka_handle *handle = kafka_client_handle(client, KAFKA_HANDLE_PRODUCER, &err);
+    size_t count = batch->count;
+    batch->begun = true;
+    for (size_t i = 0; i < count && !client->closed; i++) {
+        struct dv_err own = err;
+        if (handle != NULL && !handle->retired && produce_send(handle, batch, i, &own) == 0)
+            continue;
+        produce_tell(batch, i, &own); /* frees the batch when all have failed, which is then the last round */
+    }
+}
+
+/* No record of a failed batch was handed to librdkafka. */
+static void produce_fail(struct kafka_batch *batch, const struct dv_err *err)
+{
+    struct kafka_client *client = batch->client;
+    size_t count = batch->count;
+    batch->begun = true;
+    for (size_t i = 0; i < count && !client->closed; i++)
+        produce_tell(batch, i, err);
+}
+
+static struct kafka_batch *produce_waiting(struct kafka_client *client)
+{
+    struct kafka_batch *batch;
+    DL_FOREACH(client->batches, batch)
+    {
+        if (!batch->begun)
+            return batch;
+    }
+    return NULL;
+}
+
+void kafka_produce_failed(struct kafka_client *client, const struct dv_err *err)
+{
+    struct kafka_batch *batch;
+    struct dv_err own = *err;
+    while (!client->closed && (batch = produce_waiting(client)) != NULL)
+        produce_fail(batch, &own);
+}
+
+static void produce_watch(struct kafka_handle *handle, int64_t now_ms)
+{
+    struct kafka_client *client = handle->client;
+    if (handle->fatal && handle->outstanding == 0) {
+        if (client->handle[KAFKA_HANDLE_PRODUCER] == handle)
+            client->handle[KAFKA_HANDLE_PRODUCER] = NULL;
+        kafka_handle_retire(handle);
+    } else if (handle->outstanding > 0 && kafka_err_credentials(&handle->trouble) &&
+               now_ms - handle->trouble_ms >= PRODUCE_GRACE_CREDENTIALS_MS) {
+        client->suspect = true;
+        (void)rd_kafka_purge(handle->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
+    }
+}
+
+void kafka_produce_step(struct kafka_client *client, int64_t now_ms)
+{
+    struct kafka_batch *batch;
+    while (!client->closed && client->state == KAFKA_CLIENT_READY && (batch = produce_waiting(client)) != NULL)
+        produce_begin(batch);
+    struct kafka_handle *handle, *next;
+    DL_FOREACH_SAFE(client->kafka->handles, handle, next)
+    {
+        if (handle->client == client && handle->kind == KAFKA_HANDLE_PRODUCER)
+            produce_watch(handle, now_ms);
+    }
+}
+
+void kafka_produce(struct kafka_client *client, port_id id, const char *topic, const struct fact_record *records, size_t count)
+{
+    if (count == 0)
+        return;
+    struct kafka_batch *batch = dv_alloc(sizeof *batch);
+    batch->client = client;
+    batch->id = id;
+    batch->topic = dv_strdup(topic);
+    batch->count = count;
+    batch->records = dv_calloc(count, sizeof *batch->records);
+    batch->sent = dv_calloc(count, sizeof *batch->sent);
+    for (size_t i = 0; i < count; i++) {
+        kafka_record_copy(&batch->records[i], &records[i]);
+        batch->sent[i] = (struct produce_sent){batch, i};
+    }
+    DL_APPEND(client->batches, batch);
+    if (client->state == KAFKA_CLIENT_FAILED || client->suspect)
+        kafka_client_refetch(client);
+}

@@ -1,0 +1,162 @@
+#include "kafka_lab.h"
+
+/* Every question against a real broker, with a principal that has exactly the documented rights. */
+
+static void cluster_id(void **state)
+{
+    struct lab *lab = *state;
+    const struct port_kafka_event *event = lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_CLUSTER});
+    lab_good(event);
+    assert_non_null(event->text);
+    assert_int_equal(strlen(event->text), 22);
+}
+
+static void topic_and_settings(void **state)
+{
+    struct lab *lab = *state;
+    const struct port_kafka_event *event =
+        lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_TOPIC, .topic = lab_env("TEST_TOPIC")});
+    lab_good(event);
+    assert_true(event->topic->found);
+    assert_int_equal(event->topic->partitions, 3);
+    assert_true(event->topic->configs_known);
+    assert_true(event->topic->create_time);
+    assert_true(event->topic->deleted);
+    assert_false(event->topic->compacted);
+    assert_true(event->topic->retention_ms > 0);
+}
+
+static void log_of_the_test_topic(void **state)
+{
+    struct lab *lab = *state;
+    const struct port_kafka_event *event =
+        lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_LOG, .topic = lab_env("TEST_TOPIC")});
+    lab_good(event);
+    assert_int_equal(event->offsets->partitions, 3);
+    for (int p = 0; p < 3; p++) {
+        assert_true(event->offsets->low[p] >= 0);
+        assert_true(event->offsets->high[p] >= event->offsets->low[p]);
+        assert_int_equal(event->offsets->stable[p], event->offsets->high[p]);
+    }
+}
+
+static void right_to_read(void **state)
+{
+    struct lab *lab = *state;
+    lab_good(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_READ_RIGHT, .topic = lab_env("TEST_TOPIC")}));
+}
+
+static void access_control_lists(void **state)
+{
+    struct lab *lab = *state;
+    const struct port_kafka_event *event = lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_ACLS});
+    lab_good(event);
+    bool ours = false, distributor = false;
+    for (size_t i = 0; i < event->acl_count; i++) {
+        const struct fact_acl *acl = &event->acls[i];
+        ours = ours || (strcmp(acl->principal, "User:distverify") == 0 && acl->resource == FACT_ACL_TOPIC &&
+                        strcmp(acl->name, lab_env("TEST_TOPIC")) == 0 && acl->operation == FACT_ACL_WRITE && !acl->deny);
+        distributor = distributor || strcmp(acl->principal, lab_env("PRINCIPAL_A")) == 0;
+    }
+    assert_true(ours);
+    assert_true(distributor);
+}
+
+static void groups(void **state)
+{
+    struct lab *lab = *state;
+    const char *names[] = {lab_env("TEST_GROUP"), "no-such-group", "no-such-group"};
+    const struct port_kafka_event *event =
+        lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_GROUPS, .groups = names, .group_count = 3});
+    lab_good(event);
+    assert_int_equal(event->group_count, 3);
+    assert_string_equal(event->groups[1].name, "no-such-group");
+    assert_int_equal(event->groups[1].state, FACT_GROUP_DEAD);
+    assert_int_equal(event->groups[2].state, FACT_GROUP_DEAD);
+    assert_int_equal(event->groups[1].members, 0);
+    assert_false(event->groups[1].listed);
+}
+
+static void produce_commit_and_ask_again(void **state)
+{
+    struct lab *lab = *state;
+    const char *topic = lab_env("TEST_TOPIC"), *group = lab_env("TEST_GROUP");
+    struct fact_record record = lab_record(1, 1700000000123, "k", "v");
+    int64_t offset = lab_produce(lab, LAB_CLIENT, topic, &record, 1);
+    assert_true(offset >= 0);
+    int64_t offsets[3] = {-1, offset, -1};
+    lab->port.commit(lab->port.impl, LAB_CLIENT, 7, group, topic, offsets, 3);
+    const struct port_kafka_event *event = lab_wait(lab, PORT_KAFKA_COMMITTED, 7, 0, 16000);
+    assert_non_null(event);
+    lab_good(event);
+    event = lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_COMMITS, .topic = topic, .group = group});
+    lab_good(event);
+    assert_int_equal(event->offsets->partitions, 3);
+    assert_int_equal(event->offsets->high[1], offset);
+    event = lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_GROUPS, .groups = &group, .group_count = 1});
+    lab_good(event);
+    assert_int_equal(event->groups[0].state, FACT_GROUP_EMPTY);
+    assert_true(event->groups[0].listed);
+    struct port_question distance = {.ask = PORT_ASK_DISTANCE, .topic = topic, .partition = 1, .from = offset, .to = offset + 1};
+    distance.before_ms = 1700000000123;
+    event = lab_ask(lab, LAB_CLIENT, &distance);
+    lab_good(event);
+    assert_int_equal(event->number, 0);
+    distance.before_ms++;
+    event = lab_ask(lab, LAB_CLIENT, &distance);
+    lab_good(event);
+    assert_int_equal(event->number, 1);
+}
+
+static void a_reader(void **state)
+{
+    struct lab *lab = *state;
+    const char *topic = lab_env("TEST_TOPIC");
+    const struct port_kafka_event *event = lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_LOG, .topic = topic});
+    lab_good(event);
+    struct port_reader reader = {.topic = topic, .from = event->offsets->high, .partitions = 3};
+    lab->port.read(lab->port.impl, LAB_CLIENT, 9, &reader);
+    event = lab_wait(lab, PORT_KAFKA_POSITION, 9, 0, 10000);
+    assert_non_null(event);
+    size_t from = lab->count;
+    struct fact_record record = lab_record(2, 1700000000456, "key", "value");
+    int64_t offset = lab_produce(lab, LAB_CLIENT, topic, &record, 1);
+    event = lab_wait(lab, PORT_KAFKA_RECORD, 9, from, 10000);
+    assert_non_null(event);
+    assert_int_equal(event->record->offset, offset);
+    event = lab_wait(lab, PORT_KAFKA_POSITION, 9, from, 10000);
+    assert_non_null(event);
+    assert_int_equal(event->offsets->high[2], offset + 1);
+    assert_int_equal(event->offsets->low[2], offset + 1);
+    assert_int_equal(event->offsets->stable[2], offset + 1);
+    lab->port.read_stop(lab->port.impl, 9);
+}
+
+static int begin(void **state)
+{
+    struct lab *lab = lab_new();
+    lab_open(lab);
+    *state = lab;
+    return 0;
+}
+
+static int end(void **state)
+{
+    lab_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cluster_id),
+        cmocka_unit_test(topic_and_settings),
+        cmocka_unit_test(log_of_the_test_topic),
+        cmocka_unit_test(right_to_read),
+        cmocka_unit_test(access_control_lists),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(produce_commit_and_ask_again),
+        cmocka_unit_test(a_reader),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
