@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests crds/, charts/distverify and deploy/ on the API server that KUBECONFIG names; kubectl and helm are taken from LAB_BIN or PATH.
-# Leaves the CRD there, and nothing else.
+# Leaves the CRD there, and nothing else. STATUS_SAMPLES=<directory> adds recorded statuses to what must be accepted.
 set -uo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 HERE=$ROOT/test/component/crd
@@ -61,7 +61,7 @@ setup() {
 }
 
 teardown() {
-    kubectl delete namespace "$NAMESPACE" --wait=false > /dev/null 2>&1
+    kubectl delete namespace "$NAMESPACE" "${made_namespaces[@]}" --wait=false > /dev/null 2>&1
     [ -z "${PROXY_PID:-}" ] || kill "$PROXY_PID"
     rm -rf "$WORK"
 }
@@ -73,6 +73,7 @@ test_objects
 test_every_rule_refused
 test_names
 test_status
+[ -z "${STATUS_SAMPLES:-}" ] || test_status_samples
 test_status_full
 test_chart
 test_deploy

@@ -28,6 +28,15 @@ refuses_unknown() {
     jq -e '.code == 400 and (.message | test("unknown field \"status[^\"]*unheard\""))' "$WORK/answer.json" > /dev/null
 }
 
+# Statuses that other tests recorded from the controller, one a file in STATUS_SAMPLES, must be taken as well.
+test_status_samples() {
+    local sample
+    for sample in "${STATUS_SAMPLES:?}"/*.json; do
+        put_status "&dryRun=All" < "$sample"
+        check "recorded status $sample" status_taken "$sample" || jq -c '{code, message}' "$WORK/answer.json"
+    done
+}
+
 test_status() {
     local case path
     api POST "$OBJECTS" < "$CASES/base.json" > "$WORK/object.json"
