@@ -1,0 +1,533 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "controller/internal.h"
+
+#define STRIMZI "kafka.strimzi.io"
+#define LOG_QUIET_MS 400 /* after so long without a line the last record is taken as whole */
+
+struct port_server entry_server(const struct entry *entry, enum model_side side)
+{
+    const struct model_cluster *cluster = &entry->spec->cluster[side];
+    if (cluster->kubeconfig_secret == NULL)
+        return (struct port_server){0};
+    return (struct port_server){.ns = entry->ns, .secret = cluster->kubeconfig_secret, .key = cluster->kubeconfig_key};
+}
+
+static void observe_known(struct ctl_side *facts, enum verify_fact fact, int64_t now)
+{
+    facts->stamp[fact].as_of_ms = now;
+    facts->stamp[fact].failed_ms = 0;
+    dv_err_clear(&facts->stamp[fact].err);
+}
+
+static void observe_failed(struct ctl_side *facts, enum verify_fact fact, int64_t now, const struct dv_err *err)
+{
+    facts->stamp[fact].failed_ms = now > facts->stamp[fact].as_of_ms ? now : facts->stamp[fact].as_of_ms + 1;
+    facts->stamp[fact].err = *err;
+}
+
+/* ---------------------------------------------------------------- watches */
+
+static port_id observe_watch(struct entry *entry, enum model_side side, enum ticket_kind kind, enum verify_fact fact,
+                             struct port_resource resource, const char *labels)
+{
+    struct controller *ctl = entry->ctl;
+    struct ticket *ticket = ticket_new(ctl, kind, entry, side);
+    ticket->fact = fact;
+    struct port_watch watch = {.server = entry_server(entry, side), .resource = resource, .label_selector = labels};
+    ctl->kube.watch(ctl->kube.impl, ticket->id, &watch);
+    return ticket->id;
+}
+
+static void observe_start_watches(struct entry *entry, enum model_side side)
+{
+    struct ctl_side *facts = &entry->side[side];
+    const struct model_cluster *cluster = &entry->spec->cluster[side];
+    struct port_resource connect = {.group = STRIMZI, .plural = "kafkaconnects", .ns = cluster->ns};
+    struct port_resource connectors = {.group = STRIMZI, .plural = "kafkaconnectors", .ns = cluster->ns};
+    struct port_resource pods = {.group = "", .version = "v1", .plural = "pods", .ns = cluster->ns};
+    if (facts->watch_values != 0)
+        return;
+    facts->watch_values = observe_watch(entry, side, TICKET_WATCH_VALUES, VF_VALUES, target_resource(entry, side), NULL);
+    facts->watch_connect = observe_watch(entry, side, TICKET_WATCH_CONNECT, VF_CONNECT, connect, NULL);
+    facts->watch_connectors = observe_watch(entry, side, TICKET_WATCH_CONNECTORS, VF_CONNECTORS, connectors, NULL);
+    facts->watch_pods = observe_watch(entry, side, TICKET_WATCH_PODS, VF_PODS, pods, "strimzi.io/kind=KafkaConnect");
+}
+
+static void observe_stop_watch(struct entry *entry, port_id *id)
+{
+    struct controller *ctl = entry->ctl;
+    if (*id == 0)
+        return;
+    ctl->kube.watch_stop(ctl->kube.impl, *id);
+    ticket_drop(ctl, ticket_find(ctl, *id));
+    *id = 0;
+}
+
+/* Only selectors made of plain matchLabels go to the server; the rest is filtered here. */
+static void observe_job_watch(struct entry *entry, enum model_side side, bool wanted)
+{
+    struct ctl_side *facts = &entry->side[side];
+    const struct model_cluster *cluster = &entry->spec->cluster[side];
+    if (!wanted) {
+        observe_stop_watch(entry, &facts->watch_jobs);
+        return;
+    }
+    if (facts->watch_jobs != 0 || cluster->distributor.init_job_selector == NULL)
+        return;
+    struct dv_buf labels = DV_BUF_INIT(4096);
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach (json_object_get(cluster->distributor.init_job_selector, "matchLabels"), key, value)
+        (void)dv_buf_addf(&labels, "%s%s=%s", labels.len > 0 ? "," : "", key, json_string_value(value) != NULL ? json_string_value(value) : "");
+    struct port_resource jobs = {.group = "batch", .version = "v1", .plural = "jobs", .ns = cluster->ns};
+    facts->watch_jobs = observe_watch(entry, side, TICKET_WATCH_JOBS, VF_JOBS, jobs, labels.len > 0 ? dv_buf_text(&labels) : NULL);
+    dv_buf_free(&labels);
+}
+
+static void observe_drop_connector(struct ctl_side *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->connector_count; i++) {
+        if (!dv_streq(facts->connectors[i]->name, name))
+            continue;
+        fact_connector_free(facts->connectors[i]);
+        facts->connectors[i] = facts->connectors[--facts->connector_count];
+        return;
+    }
+}
+
+static void observe_connector(struct entry *entry, enum model_side side, const struct port_kube_event *event)
+{
+    struct ctl_side *facts = &entry->side[side];
+    observe_drop_connector(facts, event->name);
+    if (event->kind != PORT_KUBE_ITEM)
+        return;
+    struct fact_connector *fact = distributor_connector(event->json);
+    if (!dv_streq(fact->cluster, entry->spec->cluster[side].distributor.connect)) {
+        fact_connector_free(fact);
+        return;
+    }
+    facts->connectors = dv_reallocarray(facts->connectors, facts->connector_count + 1, sizeof(struct fact_connector *));
+    facts->connectors[facts->connector_count++] = fact;
+}
+
+static void observe_drop_pod(struct ctl_side *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->pod_count; i++) {
+        if (!dv_streq(facts->pods[i]->name, name))
+            continue;
+        fact_pod_free(facts->pods[i]);
+        facts->pods[i] = facts->pods[--facts->pod_count];
+        return;
+    }
+}
+
+static void observe_pod(struct entry *entry, enum model_side side, const struct port_kube_event *event)
+{
+    struct ctl_side *facts = &entry->side[side];
+    observe_drop_pod(facts, event->name);
+    if (event->kind != PORT_KUBE_ITEM)
+        return;
+    struct fact_pod *fact = distributor_pod(event->json);
+    if (!fact->is_connect || !dv_streq(fact->connect, entry->spec->cluster[side].distributor.connect)) {
+        fact_pod_free(fact);
+        return;
+    }
+    facts->pods = dv_reallocarray(facts->pods, facts->pod_count + 1, sizeof(struct fact_pod *));
+    facts->pods[facts->pod_count++] = fact;
+}
+
+static void observe_job(struct entry *entry, enum model_side side, const struct port_kube_event *event)
+{
+    struct ctl_side *facts = &entry->side[side];
+    for (size_t i = 0; i < facts->job_count; i++) {
+        if (!dv_streq(facts->jobs[i]->name, event->name))
+            continue;
+        fact_job_free(facts->jobs[i]);
+        facts->jobs[i] = facts->jobs[--facts->job_count];
+        break;
+    }
+    if (event->kind != PORT_KUBE_ITEM)
+        return;
+    struct fact_job *fact = distributor_job(event->json, entry->spec->cluster[side].distributor.init_job_selector);
+    if (!fact->matches) {
+        fact_job_free(fact);
+        return;
+    }
+    facts->jobs = dv_reallocarray(facts->jobs, facts->job_count + 1, sizeof(struct fact_job *));
+    facts->jobs[facts->job_count++] = fact;
+}
+
+static void observe_connect(struct entry *entry, enum model_side side, const struct port_kube_event *event)
+{
+    struct ctl_side *facts = &entry->side[side];
+    if (!dv_streq(event->name, entry->spec->cluster[side].distributor.connect))
+        return;
+    fact_connect_free(facts->connect);
+    facts->connect = event->kind == PORT_KUBE_ITEM ? distributor_connect(event->json) : NULL;
+}
+
+static void observe_values(struct entry *entry, enum model_side side, const struct port_kube_event *event)
+{
+    if (event->kind == PORT_KUBE_ITEM)
+        target_item(entry, side, event->json);
+    else
+        target_gone(entry, side);
+}
+
+static void observe_object(struct ticket *ticket, const struct port_kube_event *event)
+{
+    struct entry *entry = ticket->entry;
+    switch (ticket->fact) {
+    case VF_VALUES: observe_values(entry, ticket->side, event); break;
+    case VF_CONNECT: observe_connect(entry, ticket->side, event); break;
+    case VF_CONNECTORS: observe_connector(entry, ticket->side, event); break;
+    case VF_PODS: observe_pod(entry, ticket->side, event); break;
+    case VF_JOBS: observe_job(entry, ticket->side, event); break;
+    case VF_CLUSTER_ID: case VF_TEST_TOPIC: case VF_TS_TOPIC: case VF_TEST_LOG: case VF_TS_LOG: case VF_READ_RIGHT: case VF_TS_READ_RIGHT:
+    case VF_ACLS: case VF_GROUPS: case VF_MD_COMMITS: case VF_TEST_COMMITS: case VF_DISTANCE: case VF_ACCESS: case VF_LOGS: case VF_COUNT: break;
+    }
+}
+
+/* ---------------------------------------------------------------- own rights */
+
+static const struct {
+    const char *verb, *group, *resource, *subresource;
+    bool values;
+} observe_rights[] = {
+    {"list", STRIMZI, "kafkaconnects", NULL, false},   {"watch", STRIMZI, "kafkaconnects", NULL, false},
+    {"list", STRIMZI, "kafkaconnectors", NULL, false}, {"watch", STRIMZI, "kafkaconnectors", NULL, false},
+    {"list", "", "pods", NULL, false},                 {"watch", "", "pods", NULL, false},
+    {"get", "", "pods", "log", false},                 {"get", "", NULL, NULL, true},
+    {"watch", "", NULL, NULL, true},                   {"patch", "", NULL, NULL, true},
+};
+#define RIGHTS (sizeof observe_rights / sizeof observe_rights[0])
+
+void observe_access(struct entry *entry, enum model_side side)
+{
+    struct controller *ctl = entry->ctl;
+    struct ctl_side *facts = &entry->side[side];
+    if (facts->access_open > 0)
+        return;
+    struct port_resource target = target_resource(entry, side);
+    facts->access_missing[0] = '\0';
+    for (size_t i = 0; i < RIGHTS; i++) {
+        json_t *attributes = json_pack("{s:s, s:s, s:s, s:s}", "namespace", entry->spec->cluster[side].ns, "verb", observe_rights[i].verb, "group",
+                                       observe_rights[i].group, "resource", observe_rights[i].values ? target.plural : observe_rights[i].resource);
+        if (observe_rights[i].subresource != NULL)
+            json_object_set_new(attributes, "subresource", json_string(observe_rights[i].subresource));
+        if (observe_rights[i].values)
+            json_object_set_new(attributes, "name", json_string(target.name));
+        json_t *body = json_pack("{s:s, s:s, s:{s:o}}", "apiVersion", "authorization.k8s.io/v1", "kind", "SelfSubjectAccessReview", "spec",
+                                 "resourceAttributes", attributes);
+        struct ticket *ticket = ticket_new(ctl, TICKET_ACCESS, entry, side);
+        ticket->index = (int)i;
+        facts->access_open++;
+        struct port_call call = {
+            .server = entry_server(entry, side),
+            .verb = PORT_CREATE,
+            .resource = {.group = "authorization.k8s.io", .version = "v1", .plural = "selfsubjectaccessreviews"},
+            .body = body,
+        };
+        ctl->kube.call(ctl->kube.impl, ticket->id, &call);
+        json_decref(body);
+    }
+}
+
+static void observe_access_answer(struct ticket *ticket, const struct port_kube_event *event)
+{
+    struct entry *entry = ticket->entry;
+    struct ctl_side *facts = &entry->side[ticket->side];
+    enum model_side side = ticket->side;
+    size_t i = (size_t)ticket->index;
+    int64_t asked = ticket->asked_ms;
+    bool allowed = json_is_true(json_object_get(json_object_get(event->json, "status"), "allowed"));
+    ticket_drop(entry->ctl, ticket);
+    facts->access_open--;
+    if (event->err.kind != DV_ERR_NONE)
+        observe_failed(facts, VF_ACCESS, ctl_now(entry->ctl).mono_ms, &event->err);
+    else if (!allowed && facts->access_missing[0] == '\0' && entry->spec != NULL)
+        (void)dv_format(facts->access_missing, sizeof facts->access_missing, "%s %s%s%s%s%s", observe_rights[i].verb,
+                        observe_rights[i].values ? target_resource(entry, side).plural : observe_rights[i].resource,
+                        observe_rights[i].subresource != NULL ? "/" : "", observe_rights[i].subresource != NULL ? observe_rights[i].subresource : "",
+                        observe_rights[i].values ? " " : "", observe_rights[i].values ? target_resource(entry, side).name : "");
+    if (facts->access_open == 0) {
+        facts->asked[VF_ACCESS] = false;
+        if (facts->stamp[VF_ACCESS].failed_ms < asked)
+            observe_known(facts, VF_ACCESS, asked);
+    }
+}
+
+/* ---------------------------------------------------------------- logs */
+
+static struct ctl_log *observe_find_log(struct ctl_side *facts, const char *uid)
+{
+    for (struct ctl_log *log = facts->logs; log != NULL; log = log->next)
+        if (dv_streq(log->pod_uid, uid))
+            return log;
+    return NULL;
+}
+
+static void observe_free_log(struct entry *entry, struct ctl_log *log)
+{
+    struct controller *ctl = entry->ctl;
+    if (log->id != 0) {
+        ctl->kube.log_stop(ctl->kube.impl, log->id);
+        ticket_drop(ctl, ticket_find(ctl, log->id));
+    }
+    distributor_log_free(log->log);
+    free(log->pod_uid);
+    free(log);
+}
+
+static void observe_drop_logs(struct entry *entry, enum model_side side)
+{
+    struct ctl_side *facts = &entry->side[side];
+    while (facts->logs != NULL) {
+        struct ctl_log *next = facts->logs->next;
+        observe_free_log(entry, facts->logs);
+        facts->logs = next;
+    }
+}
+
+static void observe_follow(struct entry *entry, enum model_side side, const struct fact_pod *pod, int64_t since_ms)
+{
+    struct controller *ctl = entry->ctl;
+    struct ctl_side *facts = &entry->side[side];
+    struct ctl_log *log = dv_alloc(sizeof *log);
+    struct ticket *ticket = ticket_new(ctl, TICKET_LOG, entry, side);
+    ticket->fact = VF_LOGS;
+    log->id = ticket->id;
+    log->pod_uid = dv_strdup(pod->uid);
+    log->since_ms = since_ms;
+    log->log = distributor_log_new(pod->name, entry->spec->log_allow, entry->spec->log_allow_count);
+    log->next = facts->logs;
+    facts->logs = log;
+    struct port_log follow = {.server = entry_server(entry, side),
+                              .ns = entry->spec->cluster[side].ns,
+                              .pod = pod->name,
+                              .container = pod->container,
+                              .since_ms = since_ms};
+    ctl->kube.log(ctl->kube.impl, log->id, &follow);
+}
+
+/* A stage judges the log from its own beginning on. */
+static void observe_logs(struct entry *entry, enum model_side side, bool wanted, int64_t since_ms)
+{
+    struct ctl_side *facts = &entry->side[side];
+    if (!wanted || (facts->logs != NULL && facts->logs->since_ms != since_ms))
+        observe_drop_logs(entry, side);
+    for (size_t i = 0; wanted && i < facts->pod_count; i++) {
+        const struct fact_pod *pod = facts->pods[i];
+        if (pod->container != NULL && pod->container[0] != '\0' && dv_streq(pod->phase, "Running") && observe_find_log(facts, pod->uid) == NULL)
+            observe_follow(entry, side, pod, since_ms);
+    }
+}
+
+static void observe_lines(struct ticket *ticket, const struct port_kube_event *event)
+{
+    struct entry *entry = ticket->entry;
+    struct ctl_side *facts = &entry->side[ticket->side];
+    int64_t now = ctl_now(entry->ctl).mono_ms;
+    for (struct ctl_log *log = facts->logs; log != NULL; log = log->next) {
+        if (log->id != ticket->id)
+            continue;
+        if (event->kind == PORT_KUBE_LINES) {
+            distributor_log_lines(log->log, event->text, event->len);
+            log->fed_ms = now;
+        } else if (event->kind == PORT_KUBE_LOG_END) {
+            distributor_log_flush(log->log);
+            log->fed_ms = 0;
+        }
+        observe_known(facts, VF_LOGS, now);
+        return;
+    }
+}
+
+/* Findings of all pods of a side, for one turn. */
+void observe_findings(struct entry *entry, enum model_side side)
+{
+    struct ctl_side *facts = &entry->side[side];
+    int64_t now = ctl_now(entry->ctl).mono_ms;
+    size_t count = 0;
+    int64_t arrival = entry->spec->arrival_ms >= 0 ? entry->spec->arrival_ms : 30000;
+    free(facts->scratch_findings);
+    free(facts->scratch_dirty);
+    facts->scratch_findings = NULL;
+    facts->scratch_dirty = NULL;
+    for (struct ctl_log *log = facts->logs; log != NULL; log = log->next) {
+        const struct fact_log_finding *findings = NULL;
+        if (log->fed_ms != 0 && now - log->fed_ms >= LOG_QUIET_MS) {
+            distributor_log_flush(log->log);
+            log->fed_ms = 0;
+        } else if (log->fed_ms != 0) {
+            entry_due(entry, log->fed_ms + LOG_QUIET_MS);
+        }
+        size_t n = distributor_log_findings(log->log, &findings);
+        if (n == 0)
+            continue;
+        facts->scratch_findings = dv_reallocarray(facts->scratch_findings, count + n, sizeof *findings);
+        facts->scratch_dirty = dv_reallocarray(facts->scratch_dirty, count + n, sizeof(bool));
+        memcpy(facts->scratch_findings + count, findings, n * sizeof *findings);
+        for (size_t i = 0; i < n; i++)
+            facts->scratch_dirty[count + i] = findings[i].kind == FACT_LOG_RETRYING || distributor_log_is_dirty(&findings[i], arrival);
+        count += n;
+    }
+    facts->finding_count = count;
+}
+
+/* ---------------------------------------------------------------- readers */
+
+static void observe_stop_reader(struct entry *entry, struct ctl_reader *reader)
+{
+    struct controller *ctl = entry->ctl;
+    if (reader->id != 0) {
+        ctl->kafka.read_stop(ctl->kafka.impl, reader->id);
+        ticket_drop(ctl, ticket_find(ctl, reader->id));
+    }
+    free(reader->next);
+    free(reader->high);
+    free(reader->stable);
+    free(reader->from);
+    *reader = (struct ctl_reader){0};
+}
+
+static void observe_probe_reader(struct entry *entry, enum model_side side, const struct verify_observe *observe)
+{
+    struct controller *ctl = entry->ctl;
+    struct ctl_side *facts = &entry->side[side];
+    const struct model_run *run = &entry->status.run;
+    bool wanted = observe->readers && facts->client != 0 && run->partitions > 0;
+    if (facts->reader.id != 0 && (!wanted || facts->reader.generation != observe->probes_generation))
+        observe_stop_reader(entry, &facts->reader);
+    if (!wanted || facts->reader.id != 0)
+        return;
+    struct ticket *ticket = ticket_new(ctl, TICKET_READER, entry, side);
+    facts->reader.id = ticket->id;
+    facts->reader.generation = observe->probes_generation;
+    facts->reader.partitions = run->partitions;
+    struct port_reader reader = {.topic = entry->spec->cluster[side].topic,
+                                 .from = run->start_offsets[side],
+                                 .partitions = run->partitions,
+                                 .header = PROBE_HEADER_RUN,
+                                 .header_value = run->id};
+    ctl->kafka.read(ctl->kafka.impl, facts->client, ticket->id, &reader);
+}
+
+/* Positioned at the log end as it is when the reader is wanted: only what is written from then on counts. */
+static void observe_ts_reader(struct entry *entry, enum model_side side, bool wanted)
+{
+    struct controller *ctl = entry->ctl;
+    struct ctl_side *facts = &entry->side[side];
+    if (!wanted) {
+        observe_stop_reader(entry, &facts->ts_reader);
+        facts->ts_asked_ms = 0;
+        return;
+    }
+    if (facts->ts_reader.id != 0 || facts->client == 0)
+        return;
+    if (facts->ts_asked_ms == 0)
+        facts->ts_asked_ms = ctl_now(ctl).mono_ms;
+    if (facts->ts_log == NULL || facts->stamp[VF_TS_LOG].as_of_ms < facts->ts_asked_ms)
+        return; /* ask_all() asks for it */
+    struct ticket *ticket = ticket_new(ctl, TICKET_TS_READER, entry, side);
+    facts->ts_reader.id = ticket->id;
+    facts->ts_reader.partitions = facts->ts_log->partitions;
+    facts->ts_seen = 0;
+    facts->ts_last_ms = 0;
+    struct port_reader reader = {.topic = entry->spec->cluster[side].timestamps_topic,
+                                 .from = facts->ts_log->high,
+                                 .partitions = facts->ts_log->partitions,
+                                 .needle = {entry->spec->cluster[model_far(side)].group, entry->spec->cluster[model_far(side)].topic}};
+    ctl->kafka.read(ctl->kafka.impl, facts->client, ticket->id, &reader);
+}
+
+/* ---------------------------------------------------------------- converge */
+
+static void observe_client(struct entry *entry, enum model_side side, bool wanted)
+{
+    struct controller *ctl = entry->ctl;
+    struct ctl_side *facts = &entry->side[side];
+    if (wanted == (facts->client != 0))
+        return;
+    if (wanted) {
+        facts->client = ticket_new(ctl, TICKET_CLIENT, entry, side)->id;
+        ctl->kafka.open(ctl->kafka.impl, facts->client, &entry->spec->cluster[side].kafka, entry->ns, entry->spec->cluster[side].name);
+        return;
+    }
+    ctl->kafka.close(ctl->kafka.impl, facts->client);
+    ticket_drop(ctl, ticket_find(ctl, facts->client));
+    facts->client = 0;
+    struct ticket *ticket = NULL;
+    struct ticket *next = NULL;
+    HASH_ITER (hh, ctl->tickets, ticket, next)
+        if (ticket->entry == entry && ticket->side == side &&
+            (ticket->kind == TICKET_ASK || ticket->kind == TICKET_PRODUCE || ticket->kind == TICKET_COMMIT))
+            ticket_drop(ctl, ticket);
+    memset(facts->asked, 0, sizeof facts->asked);
+    for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
+        facts->stamp[fact] = (struct verify_stamp){0};
+}
+
+void observe_converge(struct entry *entry, const struct verify_observe *observe)
+{
+    for (int s = 0; s < MODEL_SIDES; s++) {
+        enum model_side side = (enum model_side)s;
+        struct ctl_side *facts = &entry->side[side];
+        if (observe->watches)
+            observe_start_watches(entry, side);
+        observe_client(entry, side, observe->clients);
+        observe_job_watch(entry, side, observe->clients);
+        observe_logs(entry, side, observe->clients, observe->logs_since_ms);
+        bool again = facts->reader.id != 0 && observe->readers && facts->reader.generation != observe->probes_generation;
+        if (again && side == MODEL_A)
+            probes_forget_copies(&entry->probes);
+        observe_probe_reader(entry, side, observe);
+        observe_ts_reader(entry, side, observe->ts_reader[side]);
+    }
+    if (!observe->watches)
+        observe_stop(entry);
+}
+
+void observe_stop(struct entry *entry)
+{
+    struct verify_observe off = {.watches = true};
+    if (entry->spec == NULL)
+        return;
+    bool open = entry->side[MODEL_A].watch_values != 0 || entry->side[MODEL_A].client != 0;
+    if (!open)
+        return;
+    observe_converge(entry, &off);
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        struct ctl_side *facts = &entry->side[side];
+        observe_stop_watch(entry, &facts->watch_values);
+        observe_stop_watch(entry, &facts->watch_connect);
+        observe_stop_watch(entry, &facts->watch_connectors);
+        observe_stop_watch(entry, &facts->watch_pods);
+        side_free_facts(facts);
+    }
+}
+
+void observe_kube(struct ticket *ticket, const struct port_kube_event *event)
+{
+    struct ctl_side *facts = &ticket->entry->side[ticket->side];
+    int64_t now = ctl_now(ticket->entry->ctl).mono_ms;
+    switch (event->kind) {
+    case PORT_KUBE_ITEM: case PORT_KUBE_GONE:
+        observe_object(ticket, event);
+        if (facts->stamp[ticket->fact].as_of_ms != 0)
+            observe_known(facts, ticket->fact, now);
+        break;
+    case PORT_KUBE_SYNCED:
+        if (ticket->fact == VF_VALUES && !facts->values_known)
+            facts->values_known = true; /* the list was empty: it is not there */
+        observe_known(facts, ticket->fact, now);
+        break;
+    case PORT_KUBE_TROUBLE: observe_failed(facts, ticket->fact, now, &event->err); break;
+    case PORT_KUBE_ANSWER: observe_access_answer(ticket, event); break;
+    case PORT_KUBE_LINES: case PORT_KUBE_LOG_END: observe_lines(ticket, event); break;
+    }
+}
