@@ -61,7 +61,7 @@ setup() {
 }
 
 teardown() {
-    kubectl delete namespace "$NAMESPACE" "${made_namespaces[@]}" --wait=false > /dev/null 2>&1
+    kubectl delete namespace "$NAMESPACE" "${made_namespaces[@]}" --timeout=60s > /dev/null 2>&1 # waits: the next test may want them
     [ -z "${PROXY_PID:-}" ] || kill "$PROXY_PID"
     rm -rf "$WORK"
 }

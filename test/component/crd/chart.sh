@@ -35,9 +35,11 @@ test_chart() {
     check "chart, one namespace" chart_taken chart-namespace $(full_values) --set controller.namespace="$NAMESPACE"
     check "chart: restricted pod" pod_taken chart
     check "chart, all values: restricted pod" pod_taken chart-full
-    check "chart: brings the CRD, and keeps it" jq -e '.items[] | select(.kind == "CustomResourceDefinition")
+    check "chart: brings the CRD, and keeps it" jq -e '
+        .items[] | select(.kind == "CustomResourceDefinition")
         | .metadata.annotations["helm.sh/resource-policy"] == "keep"' "$WORK/chart.json"
-    check "chart: crds.install=false brings none" jq -e '[.items[].kind] | index("CustomResourceDefinition") == null' "$WORK/chart-full.json"
+    check "chart: crds.install=false brings none" jq -e '
+        [.items[].kind] | index("CustomResourceDefinition") == null' "$WORK/chart-full.json"
     check "chart, one namespace: nothing but the self review for all namespaces" jq -e '
         [.items[] | select(.kind == "ClusterRoleBinding") | .metadata.name | endswith("self-review")] == [true]' "$WORK/chart-namespace.json"
     check "chart: a ServiceMonitor on demand" grep -q '^kind: ServiceMonitor' <(template --set serviceMonitor.create=true)
@@ -46,8 +48,9 @@ test_chart() {
     check "values: a target without names is refused" values_refused --set 'targets[0].namespace=kafka'
     check "values: a target with an unknown list is refused" values_refused --set 'targets[0].namespace=kafka,targets[0].pods[0]=x'
     check "values: a log level that is none is refused" values_refused --set controller.logLevel=trace
-    check "the restricted level is enforced here" jq -e '.code == 403' <(api POST "/api/v1/namespaces/$NAMESPACE/pods?dryRun=All" <<< '
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}')
+    check "the restricted level is enforced here" jq -e '.code == 403' <(
+        api POST "/api/v1/namespaces/$NAMESPACE/pods?dryRun=All" <<< '
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}')
 }
 
 # The manifests name their own namespaces; those that are not there are made for the time of the test.
@@ -60,9 +63,10 @@ need_namespace() {
 # What must be the same in the chart's and the base's objects.
 common() { # FILE
     jq -S '{rules: [.items[].rules | select(.) | map(del(.resourceNames))] | add | sort,
-        service: [.items[] | select(.kind == "Service").spec.ports], crd: [.items[] | select(.kind == "CustomResourceDefinition").spec],
-        pod: [.items[] | select(.kind == "Deployment").spec | {strategy, replicas, pod: (.template.spec | del(.serviceAccount, .serviceAccountName)
-            | .containers[0].args |= map(select(startswith("--lease=") | not)))}]}' "$1"
+        service: [.items[] | select(.kind == "Service").spec.ports],
+        crd: [.items[] | select(.kind == "CustomResourceDefinition").spec],
+        pod: [.items[] | select(.kind == "Deployment").spec | {strategy, replicas, pod: (.template.spec
+            | del(.serviceAccount, .serviceAccountName) | .containers[0].args |= map(select(startswith("--lease=") | not)))}]}' "$1"
 }
 
 test_deploy() {
@@ -71,13 +75,15 @@ test_deploy() {
     check "deploy" taken deploy < <(kubectl kustomize "$ROOT/deploy")
     check "deploy/example" taken example < <(kubectl kustomize "$ROOT/deploy/example")
     check "deploy: restricted pod" pod_taken deploy
-    check "deploy: restricted namespace" jq -e '.items[] | select(.kind == "Namespace").metadata.labels["pod-security.kubernetes.io/enforce"] == "restricted"' "$WORK/deploy.json"
+    check "deploy: restricted namespace" jq -e '
+        .items[] | select(.kind == "Namespace").metadata.labels["pod-security.kubernetes.io/enforce"] == "restricted"' "$WORK/deploy.json"
     check "deploy and chart agree" diff <(common "$WORK/deploy.json") <(common "$WORK/chart.json")
 }
 
 # may RIGHT: prints true or false for each verb of a row of rights.json.
 may() {
-    jq -c --arg ns "$NAMESPACE" '. as [$verbs, $resource, $name] | ($resource | split("/")) as [$group, $plural, $sub] | $verbs | split(" ")[] |
+    jq -c --arg ns "$NAMESPACE" '. as [$verbs, $resource, $name] | ($resource | split("/")) as [$group, $plural, $sub]
+        | $verbs | split(" ")[] |
         {apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: {user: "system:serviceaccount:\($ns):commissioner",
          groups: ["system:serviceaccounts", "system:serviceaccounts:\($ns)"],
          resourceAttributes: {namespace: $ns, verb: ., group: $group, resource: $plural, subresource: ($sub // ""), name: ($name // "")}}}' <<< "$1" |

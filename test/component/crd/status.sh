@@ -40,9 +40,14 @@ test_status_samples() {
 test_status() {
     local case path
     api POST "$OBJECTS" < "$CASES/base.json" > "$WORK/object.json"
-    check "a new object has no status that looks finished" jq -e '.status == {observedGeneration: -1}' <(api GET "$OBJECTS/dc1-dc2" < /dev/null)
-    while IFS= read -r case; do check_case "status accepted" "$case" accepted_status "$case"; done < <(jq -c '.accepted[]' "$CASES/status.json")
-    while IFS= read -r case; do check_case "status refused" "$case" refused_status "$case"; done < <(jq -c '.refused[]' "$CASES/status.json")
+    check "a new object has no status that looks finished" jq -e '.status == {observedGeneration: -1}' \
+        <(api GET "$OBJECTS/dc1-dc2" < /dev/null)
+    while IFS= read -r case; do
+        check_case "status accepted" "$case" accepted_status "$case"
+    done < <(jq -c '.accepted[]' "$CASES/status.json")
+    while IFS= read -r case; do
+        check_case "status refused" "$case" refused_status "$case"
+    done < <(jq -c '.refused[]' "$CASES/status.json")
     while IFS= read -r path; do
         check "status: an unknown field in $path is refused" refuses_unknown "$path"
     done < <(jq -c '.full | [], paths(objects)' "$CASES/status.json")
@@ -52,12 +57,15 @@ test_status() {
 test_status_full() {
     jq .full "$CASES/status.json" > "$WORK/status.json"
     check "the full status has every field of the schema" crd_jq '
-        [all_places.path | select(startswith("status"))] - ({status: $cases[0].full} | document_places) | if . == [] then true else error(tostring) end' -e --slurpfile cases "$CASES/status.json" "$WORK/crd.json"
+        [all_places.path | select(startswith("status"))] - ({status: $cases[0].full} | document_places)
+        | if . == [] then true else error(tostring) end' -e --slurpfile cases "$CASES/status.json" "$WORK/crd.json"
     put_status "" < "$WORK/status.json"
     check "the full status is written" status_taken "$WORK/status.json"
     api GET "$OBJECTS/dc1-dc2" "Accept: application/json;as=Table;v=v1;g=meta.k8s.io" < /dev/null > "$WORK/table.json"
-    check "columns" jq -e '[.columnDefinitions[] | select(.priority == 0).name] == ["Name", "Ready", "Stage", "Progress", "Result", "Message", "Age"]' "$WORK/table.json"
-    check "wide columns" jq -e '[.columnDefinitions[] | select(.priority == 1).name] == ["A", "B", "A→B", "B→A", "Lag", "Last-Run", "Suspended", "Run"]' "$WORK/table.json"
+    check "columns" jq -e '
+        [.columnDefinitions[] | select(.priority == 0).name] == ["Name", "Ready", "Stage", "Progress", "Result", "Message", "Age"]' "$WORK/table.json"
+    check "wide columns" jq -e '
+        [.columnDefinitions[] | select(.priority == 1).name] == ["A", "B", "A→B", "B→A", "Lag", "Last-Run", "Suspended", "Run"]' "$WORK/table.json"
     check "no column is empty" jq -e '.rows[0].cells | all(. != null and . != "")' "$WORK/table.json"
     check "what the columns show" jq -e --slurpfile cases "$CASES/status.json" '
         [[.columnDefinitions[].name], .rows[0].cells] | transpose | map({(.[0]): .[1]}) | add as $row
