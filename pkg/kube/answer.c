@@ -6,6 +6,7 @@
 #include "kube/room.h"
 
 #define STATUS_TEXT 300
+#define VALUE_SHOWN_MAX 100
 
 struct answer_about {
     const char *server, *verb;
@@ -34,13 +35,43 @@ static bool answer_is_status(const json_t *status)
     return dv_streq(json_string_value(json_object_get(status, "kind")), "Status");
 }
 
+/* Past a string as Go quotes it; NULL when it does not end. */
+static const char *answer_quoted_end(const char *text)
+{
+    for (text++; *text != '\0'; text++) {
+        if (*text == '\\' && text[1] != '\0')
+            text++;
+        else if (*text == '"')
+            return text + 1;
+    }
+    return NULL;
+}
+
+/* A refused patch is answered with the whole object in quotes before the reason. Short values stay, they help. */
+static const char *answer_without_payload(const char *message, char *out)
+{
+    static const char mark[] = "Invalid value: \"";
+    size_t used = 0;
+    for (const char *at = message; *at != '\0' && used < STATUS_TEXT - 1;) {
+        const char *end = dv_starts_with(at, mark) ? answer_quoted_end(at + sizeof mark - 2) : at;
+        if (end == NULL)
+            break;
+        if (end > at + VALUE_SHOWN_MAX)
+            at = dv_starts_with(end, ": ") ? end + 2 : end;
+        out[used++] = *at;
+        at += *at != '\0';
+    }
+    out[used < STATUS_TEXT ? used : STATUS_TEXT - 1] = '\0';
+    return out;
+}
+
 /* What the server says in words. Of Secrets only the reason and the fields, since a message may repeat a value. */
 static const char *answer_words(const struct answer_about *about, const json_t *status, int code, char *out)
 {
     const char *reason = json_string_value(json_object_get(status, "reason"));
     const char *message = json_string_value(json_object_get(status, "message"));
     if (!dv_streq(about->resource->plural, "secrets") || code == 403 || code == 404 || code == 401)
-        return message != NULL && message[0] != '\0' ? dv_format(out, STATUS_TEXT, "%s", message) : reason;
+        return message != NULL && message[0] != '\0' ? answer_without_payload(message, out) : reason;
     size_t used = strlen(dv_format(out, STATUS_TEXT, "%s", reason != NULL ? reason : "refused"));
     size_t i;
     json_t *cause;
@@ -148,7 +179,8 @@ int kube_answer_check(const struct http_answer *answer, const char *server, cons
     } else if (own.kind == DV_ERR_NONE) {
         answer_no_status(&own, &about, answer);
     }
-    own.code = answer->status;
+    if (answer->status > 0) /* else the code of what went wrong before, such as getting a Secret */
+        own.code = answer->status;
     if (err != NULL && err->kind == DV_ERR_NONE)
         *err = own;
     return -1;

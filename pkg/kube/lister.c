@@ -64,10 +64,12 @@ static void lister_take(struct kube_watcher *watcher, struct scan_span list)
     struct scan_span meta = scan_member(list, "metadata");
     struct scan_span rv = scan_plain_string(scan_member(meta, "resourceVersion"));
     int rc = 0;
-    if (!lister_is_list(list) || rv.len == 0)
+    if (!scan_is_whole_object(list))
+        rc = -1;
+    else if (!lister_is_list(list) || rv.len == 0)
         (void)dv_err_retry(&items.err, DV_ERR_UNREACHABLE, "%s: the answer is no list", kube_server_name(watcher->server));
     lister_kind(&items, list);
-    if (items.err.kind == DV_ERR_NONE && scan_is(elements, '['))
+    if (rc == 0 && items.err.kind == DV_ERR_NONE && scan_is(elements, '['))
         rc = scan_array(elements, lister_item, &items);
     kube_watcher_set(&items.api_version, (struct scan_span){0});
     kube_watcher_set(&items.kind, (struct scan_span){0});

@@ -121,6 +121,16 @@ int scan_array(struct scan_span span, scan_each *each, void *arg)
     return scan_members(span, false, each, arg);
 }
 
+bool scan_is_whole_object(struct scan_span span)
+{
+    struct scan_cursor cursor = {span.text, span.text != NULL ? span.text + span.len : NULL};
+    struct scan_span value;
+    if (span.text == NULL || scan_value(&cursor, &value) != 0 || value.text[0] != '{')
+        return false;
+    scan_blank(&cursor);
+    return cursor.at == cursor.end;
+}
+
 struct scan_wanted {
     const char *key;
     struct scan_span found;

@@ -21,6 +21,8 @@ int scan_array(struct scan_span span, scan_each *each, void *arg);
 
 /* The value of a member; text NULL when absent or the span is no object. */
 struct scan_span scan_member(struct scan_span span, const char *key);
+/* An object that is closed and has nothing behind it: of a text that breaks off no member can be trusted to be absent. */
+bool scan_is_whole_object(struct scan_span span);
 bool scan_is(struct scan_span span, char first); /* begins with '{', '[', '"', ... */
 /* What stands between the quotes of a string without escapes; text NULL for anything else. */
 struct scan_span scan_plain_string(struct scan_span span);

@@ -86,7 +86,10 @@ static void secret_answer(struct kube_secret_get *get, const struct http_answer 
         return;
     }
     /* Taken by span out of the body, which is wiped: no copy of a value stays in a JSON tree. */
-    struct scan_span data = scan_member((struct scan_span){answer->body, answer->body_len}, "data");
+    struct scan_span body = {answer->body, answer->body_len};
+    struct scan_span data = scan_member(body, "data");
+    if (!scan_is_whole_object(body))
+        (void)dv_err_retry(&get->err, DV_ERR_UNREACHABLE, "Secret %s/%s: the answer is no whole JSON", get->ns, name);
     for (size_t i = get->at; i < get->count && get->err.kind == DV_ERR_NONE; i++)
         if (dv_streq(get->items[i].secret, name))
             secret_take_key(get, &get->items[i], data);

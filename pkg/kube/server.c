@@ -91,7 +91,7 @@ static bool server_renew(struct kube_server *server, struct kube_link *link)
         return kube_link_renew_token(link);
     if (link != server->link)
         return true;
-    if (dv_clock_now().mono_ms - server->loaded_ms < SECRET_AGAIN_MS)
+    if (dv_clock_now().mono_ms - server->loaded_ms < kube_period(server->kube, SECRET_AGAIN_MS))
         return false;
     kube_link_unref(server->link);
     server->link = NULL;
@@ -102,7 +102,8 @@ static bool server_renew(struct kube_server *server, struct kube_link *link)
 static void server_doubt(struct kube_server *server, const struct kube_link *link, const struct dv_err *err)
 {
     bool doubt = err->kind == DV_ERR_CERT || err->kind == DV_ERR_UNREACHABLE;
-    if (doubt && !server_is_own(server) && link == server->link && dv_clock_now().mono_ms - server->loaded_ms >= SECRET_AGAIN_MS)
+    if (doubt && !server_is_own(server) && link == server->link &&
+        dv_clock_now().mono_ms - server->loaded_ms >= kube_period(server->kube, SECRET_AGAIN_MS))
         server_load(server);
 }
 

@@ -55,7 +55,7 @@ static int stream_event(struct kube_watcher *watcher, struct scan_span event, st
 {
     struct scan_span type = scan_plain_string(scan_member(event, "type"));
     struct scan_span object = scan_member(event, "object");
-    if (type.text == NULL || !scan_is(object, '{'))
+    if (type.text == NULL || !scan_is(object, '{') || !scan_is_whole_object(event))
         return dv_err_retry(err, DV_ERR_UNREACHABLE, "%s: the watch sent something that is no event", kube_server_name(watcher->server));
     if (stream_is(type, "ADDED") || stream_is(type, "MODIFIED"))
         return stream_object(watcher, object, false, err);
