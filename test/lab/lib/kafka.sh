@@ -37,14 +37,46 @@ lab_java_make() {
   if ! { lab_mvn -o -q package || lab_mvn -q package; } > "$LAB_JAVA/mvn.log" 2>&1; then
     rm -f "$began"; tail -n 30 "$LAB_JAVA/mvn.log" >&2; return 1
   fi
-  {
-    printf %s "$LAB_JAVA/lab.jar"
-    for file in "$LAB_JAVA"/lib/*.jar; do printf ':%s' "$file"; done
-  } > "$list.new"
   cp "$LAB_HOME/java/run" "$LAB_JAVA/run"
+  lab_java_libraries > "$list.libraries"
+  printf '%s:%s' "$(< "$list.libraries")" "$LAB_JAVA/lab.jar" > "$list.new"
   touch -r "$began" "$list.new"; rm -f "$began"
   mv "$list.new" "$list"
+  [[ $LAB_JAVA/classes.jsa -nt $LAB_JAVA/lib ]] || lab_java_archive || lab_say "no archive of loaded classes: Java programs will start slowly"
 }
+
+lab_java_libraries() { # lab.jar comes last: the archive holds what comes before, and outlives changes of lab.jar
+  local file all=
+  for file in "$LAB_JAVA"/lib/*.jar; do all+=${all:+:}$file; done
+  printf %s "$all"
+}
+
+# Starts one of each kind of program for a moment, to learn which classes they load.
+lab_java_archive() (
+  export LAB=$LAB_JAVA/archive LAB_JAVA_CLASSES=$LAB_JAVA/archive/classes POD_IP=127.$((RANDOM % 100 + 100)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
+  rm -rf "$LAB" "$LAB_JAVA/classes.jsa"
+  mkdir -p "$LAB_JAVA_CLASSES" "$LAB/logs"
+  trap 'lab_stop_all 2; rm -rf "$LAB"' EXIT
+  lab_kafka_create > /dev/null 2>&1 || return 1
+  local certs=$LAB/kafka-a/certs admin=$LAB/kafka-a/admin.properties bootstrap
+  bootstrap=127.0.0.1:$(lab_port kafka-a-sasl)
+  lab_start worker KAFKA_CONNECT_BOOTSTRAP_SERVERS="127.0.0.1:$(lab_port kafka-a-mtls)" KAFKA_CONNECT_TRUSTED_CERTS="$certs/ca.crt" \
+    KAFKA_CONNECT_TLS_CERT="$certs/dist-dc1.crt" KAFKA_CONNECT_TLS_KEY="$certs/dist-dc1.key" \
+    KAFKA_CONNECT_CONFIGURATION="$(printf '%s\n' group.id=dc1-distributor {config,offset,status}.storage.replication.factor=1 \
+      config.storage.topic=dc1-distributor-configs offset.storage.topic=dc1-distributor-offsets status.storage.topic=dc1-distributor-status \
+      {key,value}.converter=org.apache.kafka.connect.converters.ByteArrayConverter plugin.discovery=service_load)" \
+    "$LAB_JAVA/run" server io.distverify.lab.connect.Worker
+  echo x | lab_kafka_tool kafka-console-producer --bootstrap-server "$bootstrap" --command-config "$admin" --topic "$LAB_TEST_TOPIC"
+  lab_kafka_tool kafka-console-consumer --bootstrap-server "$bootstrap" --command-config "$admin" --topic "$LAB_TEST_TOPIC" --from-beginning --max-messages 1
+  lab_kafka_tool kafka-consumer-groups --bootstrap-server "$bootstrap" --command-config "$admin" --all-groups --describe
+  KUBECONFIG=/dev/null LAB_JAVA_TIMEOUT=10 lab_java io.distverify.lab.strimzi.Operator || true
+  lab_wait "worker" worker curl -sf "http://$POD_IP:8083/health" || return 1
+  lab_stop_all 5
+  cat "$LAB_JAVA_CLASSES"/*.list | grep -v '^#' | grep -v 'io/distverify' | grep -v '@lambda' | sort -u > "$LAB/all.list"
+  unset LAB_JAVA_CLASSES
+  java -Xshare:dump -XX:+UseSerialGC -XX:SharedClassListFile="$LAB/all.list" -XX:SharedArchiveFile="$LAB_JAVA/classes.jsa" \
+    -cp "$(< "$LAB_JAVA/classpath.libraries")" -Xlog:disable
+) > "$LAB_JAVA/archive.log" 2>&1
 
 lab_mvn() { mvn -B -f "$LAB_HOME/java/pom.xml" -Dlab.out="$LAB_JAVA" "$@"; }
 
