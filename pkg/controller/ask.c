@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "controller/internal.h"
 
@@ -218,9 +219,11 @@ static void ask_answered(struct ticket *ticket, const struct port_kafka_event *e
     const struct dv_err *err = ask_error(ticket, event);
     facts->asked[ticket->fact] = false;
     if (err != NULL) {
+        dv_log(DV_LOG_DEBUG, "no answer", "resource", ticket->entry->key, "question", verify_fact_text(ticket->fact), "error", err->text, NULL);
         stamp->failed_ms = ctl_now(ticket->entry->ctl).mono_ms;
         stamp->err = *err;
     } else {
+        dv_log(DV_LOG_DEBUG, "answer", "resource", ticket->entry->key, "question", verify_fact_text(ticket->fact), NULL);
         ask_take(ticket, event);
         stamp->as_of_ms = ticket->asked_ms;
         stamp->failed_ms = 0;

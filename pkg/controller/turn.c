@@ -156,6 +156,8 @@ static void turn_commit(struct entry *entry, struct verify_plan *plan)
         entry_due(entry, ctl_now(ctl).mono_ms + 200);
     }
     turn_log_step(entry);
+    if (model_run_active(&entry->status))
+        dv_log(DV_LOG_DEBUG, "waits", "resource", entry->key, "run", entry->status.run.id, "for", plan->waits_for, NULL);
     for (size_t i = 0; i < plan->event_count; i++)
         act_event(entry, &plan->events[i]);
     turn_place(entry, plan);

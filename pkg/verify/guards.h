@@ -56,6 +56,7 @@ void job_seen(struct turn *t);
 bool connect_not_ready(struct turn *t);
 bool not_quiet(struct turn *t);
 bool quiet_held(struct turn *t);
+bool quiet_ended(struct turn *t);
 bool acls_effective(struct turn *t);
 bool acls_late(struct turn *t);
 
@@ -64,7 +65,7 @@ bool declared_all(struct turn *t);
 void write_values(struct turn *t);
 bool applied(struct turn *t);
 bool connectors_on(struct turn *t);
-bool connectors_not_on(struct turn *t);
+bool connectors_fell(struct turn *t);
 bool connectors_held(struct turn *t);
 bool partition_unassigned(struct turn *t);
 bool connector_off(struct turn *t, enum model_side side, enum model_connector connector);

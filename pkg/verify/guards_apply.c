@@ -205,19 +205,21 @@ static void apply_score(struct turn *t)
 bool connectors_on(struct turn *t)
 {
     bool blind = false;
+    t->unknown = false;
     apply_score(t);
     bool a = apply_side(t, MODEL_A, &blind);
     return apply_side(t, MODEL_B, &blind) && a;
 }
 
-bool connectors_not_on(struct turn *t)
+bool connectors_fell(struct turn *t)
 {
-    return !connectors_on(t);
+    return !connectors_on(t) && !t->unknown;
 }
 
 bool connectors_held(struct turn *t)
 {
     bool blind = false;
+    t->unknown = false;
     bool on = apply_side(t, MODEL_A, &blind);
     on = apply_side(t, MODEL_B, &blind) && on;
     int64_t hold = blind && t->spec->reconcile_ms > t->spec->held_ms ? t->spec->reconcile_ms : t->spec->held_ms;

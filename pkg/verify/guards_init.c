@@ -301,6 +301,7 @@ bool connect_not_ready(struct turn *t)
 
 static bool init_quiet(struct turn *t)
 {
+    t->unknown = false;
     bool quiet = turn_fresh(t, t->near, VF_GROUPS, t->m->step_since_ms) && turn_side(t, t->near)->stamp[VF_CONNECTORS].as_of_ms != 0;
     for (int c = 0; c < MODEL_CONNECTORS; c++)
         quiet = quiet && connector_off(t, t->near, (enum model_connector)c);
@@ -314,6 +315,11 @@ bool not_quiet(struct turn *t)
         (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "all connectors of %s to be gone and their groups without members",
                         turn_name(t, t->near));
     return !quiet;
+}
+
+bool quiet_ended(struct turn *t)
+{
+    return !init_quiet(t) && !t->unknown;
 }
 
 bool quiet_held(struct turn *t)

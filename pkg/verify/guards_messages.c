@@ -157,6 +157,7 @@ bool replicated_while_off(struct turn *t)
 /* Seen once where it was produced, and then not on the other side for the settle time: the readers looked at the end of it. */
 bool control_settled(struct turn *t)
 {
+    t->unknown = false;
     bool near = t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count && messages_each(t, MODEL_BATCHES_MAX, messages_once_near);
     return turn_held(t, near, t->spec->settle_ms);
 }
@@ -206,7 +207,9 @@ bool commits_passed(struct turn *t)
 
 bool settled(struct turn *t)
 {
-    return turn_held(t, commits_passed(t), t->spec->settle_ms);
+    t->unknown = false;
+    bool passed = commits_passed(t);
+    return turn_held(t, passed, t->spec->settle_ms);
 }
 
 static bool messages_lost(struct turn *t, const struct probe *probe, enum model_side born)

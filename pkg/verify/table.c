@@ -18,7 +18,7 @@
 #define ON_ROWS(on, held, next) \
     ROW(on, connectors_on, nothing, OUT_GO, None, held), ROW(on, partition_unassigned, nothing, OUT_STOP, TopicNotSubscribed, NULL), \
         ROW(on, always, nothing, OUT_WAIT, None, NULL), ROW(held, connectors_held, nothing, OUT_GO, None, next), \
-        ROW(held, connectors_not_on, nothing, OUT_GO, None, on), ROW(held, always, nothing, OUT_WAIT, None, NULL)
+        ROW(held, connectors_fell, nothing, OUT_GO, None, on), ROW(held, always, nothing, OUT_WAIT, None, NULL)
 
 #define ARRIVE_ROWS(arrive, guard, next) \
     ROW(arrive, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), ROW(arrive, guard, nothing, OUT_GO, None, next), \
@@ -94,7 +94,7 @@ static const struct verify_row rows_preflight[] = {
         ROW("Job", always, job_seen, OUT_GO, None, "Connect"), ROW("Connect", connect_not_ready, nothing, OUT_WAIT, None, NULL), \
         ROW("Connect", always, nothing, OUT_GO, None, "Off"), ROW("Off", not_quiet, nothing, OUT_WAIT, None, NULL), \
         ROW("Off", always, nothing, OUT_GO, None, "Quiet"), ROW("Quiet", quiet_held, nothing, OUT_GO, None, "Acls"), \
-        ROW("Quiet", not_quiet, nothing, OUT_GO, None, "Off"), ROW("Quiet", always, nothing, OUT_WAIT, None, NULL), \
+        ROW("Quiet", quiet_ended, nothing, OUT_GO, None, "Off"), ROW("Quiet", always, nothing, OUT_WAIT, None, NULL), \
         ROW("Acls", acls_late, nothing, OUT_STOP, AclMissing, NULL)
 
 static const struct verify_step steps_init_a[] = {INIT_STEPS(ROW_INIT_A)};

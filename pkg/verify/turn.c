@@ -146,11 +146,14 @@ bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int
 {
     const struct verify_stamp *stamp = &t->s->side[side].stamp[fact];
     bool known = stamp->as_of_ms != 0 && stamp->as_of_ms >= since_ms;
-    if (fact >= VF_ASKED_COUNT)
+    if (fact >= VF_ASKED_COUNT) {
+        t->unknown = t->unknown || stamp->as_of_ms == 0;
         return stamp->as_of_ms != 0;
+    }
     int64_t again = known ? stamp->as_of_ms + turn_poll_ms(t) : t->now;
     if (stamp->failed_ms > stamp->as_of_ms && again < stamp->failed_ms + FAILED_ASK_AGAIN_MS)
         again = stamp->failed_ms + FAILED_ASK_AGAIN_MS;
+    t->unknown = t->unknown || !known;
     if (again <= t->now)
         t->p->ask[side] |= 1u << fact;
     else
@@ -161,7 +164,8 @@ bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int
 bool turn_held(struct turn *t, bool ok, int64_t for_ms)
 {
     if (!ok) {
-        t->m->hold_since_ms = 0;
+        if (!t->unknown)
+            t->m->hold_since_ms = 0;
         return false;
     }
     if (t->m->hold_since_ms == 0)

@@ -14,6 +14,7 @@ struct turn {
     enum model_side near, far; /* as the stage sees them: the side that sends and the side that receives; here = near */
     const struct verify_step *step;
     int64_t now; /* monotonic */
+    bool unknown;   /* a fact that was looked at since this was last cleared is not known yet */
     char said[900]; /* the sentence a guard found */
 };
 
@@ -94,7 +95,7 @@ int64_t turn_poll_ms(const struct turn *t);
 
 /* Known as of `since` or later? Asks when it is not, and again when what is known is older than the poll interval. */
 bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int64_t since_ms);
-/* Continuous truth: true when ok has held for for_ms. */
+/* Continuous truth: true when ok has held for for_ms. While something is unknown (t->unknown) it neither ends nor completes. */
 bool turn_held(struct turn *t, bool ok, int64_t for_ms);
 int64_t turn_step_age(const struct turn *t);
 
