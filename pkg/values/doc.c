@@ -9,9 +9,17 @@ static int values_check_encoding(const char *text, size_t len, struct dv_err *er
 {
     if (len >= 2 && (memcmp(text, "\xfe\xff", 2) == 0 || memcmp(text, "\xff\xfe", 2) == 0))
         return dv_err_set(err, DV_ERR_INVALID, "the text is UTF-16; only UTF-8 is supported");
-    if (len >= 6 && memcmp(text, "\xef\xbb\xbf\xef\xbb\xbf", 6) == 0)
-        return dv_err_set(err, DV_ERR_INVALID, "line 1 begins with two byte order marks");
     return 0;
+}
+
+/* libyaml and go-yaml v2 read a later one in different ways. */
+static int values_check_marks(const struct values_doc *doc, struct dv_err *err)
+{
+    const char *mark = memmem(doc->text + doc->base, doc->len - doc->base, "\xef\xbb\xbf", 3);
+    if (mark == NULL)
+        return 0;
+    size_t line = values_text_line(doc, (size_t)(mark - doc->text));
+    return dv_err_set(err, DV_ERR_INVALID, "line %zu holds a byte order mark (U+FEFF) within the text", line);
 }
 
 static const char *values_first_newline(const struct values_doc *doc)
@@ -45,7 +53,7 @@ int values_parse(const char *text, size_t len, struct values_doc **out, struct d
     if (values_check_encoding(text, len, err) != 0)
         return -1;
     VALUES_CLEANUP_DOC struct values_doc *doc = values_doc_new(text, len);
-    if (values_scan(doc, err) != 0 || values_build(doc, err) != 0)
+    if (values_check_marks(doc, err) != 0 || values_scan(doc, err) != 0 || values_build(doc, err) != 0)
         return -1;
     *out = doc;
     doc = NULL;

@@ -106,26 +106,27 @@ enum values_type values_type_at(const struct values_doc *doc, struct values_path
     return spot.node->type;
 }
 
-/* 0 with *node, or -1; null counts as absent. */
-static int values_there(const struct values_doc *doc, struct values_path path, const struct values_node **node, struct dv_err *err)
+/* What stands at the path, or NULL with err; null counts as absent. */
+static const struct values_node *values_there(const struct values_doc *doc, struct values_path path, struct dv_err *err)
 {
     char name[VALUES_PATH_TEXT];
     struct values_spot spot;
     if (values_find(doc, path, false, &spot, err) != 0)
-        return -1;
+        return NULL;
     values_path_text(path, path.count, name, sizeof name);
     if (spot.node == NULL)
-        return dv_err_set(err, DV_ERR_NOT_FOUND, "%s is not in the values", name);
-    if (spot.node->type == VALUES_NULL)
-        return dv_err_set(err, DV_ERR_NOT_FOUND, "%s (line %zu) is null", name, values_node_line(doc, spot.node));
-    *node = spot.node;
-    return 0;
+        (void)dv_err_set(err, DV_ERR_NOT_FOUND, "%s is not in the values", name);
+    else if (spot.node->type == VALUES_NULL)
+        (void)dv_err_set(err, DV_ERR_NOT_FOUND, "%s (line %zu) is null", name, values_node_line(doc, spot.node));
+    else
+        return spot.node;
+    return NULL;
 }
 
 int values_get_bool(const struct values_doc *doc, struct values_path path, bool *value, struct dv_err *err)
 {
-    const struct values_node *node;
-    if (values_there(doc, path, &node, err) != 0)
+    const struct values_node *node = values_there(doc, path, err);
+    if (node == NULL)
         return -1;
     if (node->type == VALUES_BOOL && values_resolve_bool(node->text, node->text_len, value))
         return 0;

@@ -137,6 +137,12 @@ static const struct values_token *values_token_between(const struct values_doc *
     return NULL;
 }
 
+/* A key or value of which nothing is written, but perhaps an anchor or a tag. */
+static bool values_is_bare(const struct values_node *node)
+{
+    return node->kind == VALUES_NODE_SCALAR && node->start == node->end;
+}
+
 /* Nothing stands there: the colon tells where it would. */
 static size_t values_empty_end(const struct values_doc *doc, const struct values_node *value)
 {
@@ -157,7 +163,7 @@ static void values_place_in_braces(const struct values_doc *doc, const struct va
 
 struct values_flow_end {
     size_t at;     /* end of the last entry */
-    bool empty;    /* its value is nothing: a comma would stick to the colon */
+    bool sticky;   /* it ends with a colon, tag or anchor that a comma might become part of: go-yaml v2 reads on where libyaml stops */
     size_t comma;  /* end of a comma after it, 0 for none */
     size_t after;  /* end of both */
     bool own_line; /* the last entry begins its line and ends before the brace's */
@@ -167,9 +173,10 @@ static struct values_flow_end values_flow_end(const struct values_doc *doc, cons
 {
     const struct values_node *value = map->last;
     struct values_flow_end end = {.at = value->end};
-    if (value->kind == VALUES_NODE_SCALAR && value->outer == value->end) {
-        end.at = values_empty_end(doc, value);
-        end.empty = end.at > value->key->end;
+    if (values_is_bare(value)) {
+        bool alone = value->outer == value->end;
+        end.at = alone ? values_empty_end(doc, value) : value->end;
+        end.sticky = end.at > value->key->end || values_is_bare(value->key);
     }
     const struct values_token *comma = values_token_between(doc, end.at, map->end, YAML_FLOW_ENTRY_TOKEN);
     end.comma = comma != NULL ? comma->end : 0;
@@ -184,7 +191,7 @@ static void values_place_flow_line(const struct values_doc *doc, const struct va
 {
     const struct values_node *key = spot->parent->last->key;
     if (end->comma == 0)
-        (void)dv_buf_adds(&values_splice(edit, end->at, 0)->text, end->empty ? " ," : ",");
+        (void)dv_buf_adds(&values_splice(edit, end->at, 0)->text, end->sticky ? " ," : ",");
     size_t line_end = values_text_line_end(doc, end->after);
     size_t at = line_end + values_text_break(doc, line_end);
     struct values_splice *splice = values_splice(edit, at, 0);
@@ -208,7 +215,7 @@ static void values_place_in_flow(const struct values_doc *doc, const struct valu
         return;
     }
     struct values_splice *splice = values_splice(edit, end.after, 0);
-    (void)dv_buf_adds(&splice->text, end.comma != 0 ? " " : end.empty ? " , " : ", ");
+    (void)dv_buf_adds(&splice->text, end.comma != 0 ? " " : end.sticky ? " , " : ", ");
     values_render_flow(&splice->text, change, spot->depth, values_quotes_keys(spot->parent));
     (void)dv_buf_adds(&splice->text, end.comma != 0 ? "," : "");
 }
@@ -222,7 +229,7 @@ static struct dv_buf *values_replace_null(const struct values_doc *doc, const st
         return &values_splice(edit, node->start, node->end - node->start)->text;
     size_t at = values_empty_end(doc, node);
     struct dv_buf *text = &values_splice(edit, at, 0)->text;
-    (void)dv_buf_adds(text, at > node->key->end ? " " : ": ");
+    (void)dv_buf_adds(text, at > node->key->end ? " " : values_is_bare(node->key) ? " : " : ": ");
     return text;
 }
 

@@ -7,11 +7,12 @@
  * y yes true on / n no false off (lower, Capitalised, UPPER case) are booleans, as keys too ("on:" is the key "true"); "~", "null" and
  * nothing are null; quoted text is always a string. Source: go.yaml.in/yaml/v2 2.4.4 resolve.go, sigs.k8s.io/yaml 1.6.0 yaml.go.
  *
- * Refused as a whole: more than 256 KiB (DV_ERR_LIMIT), nesting beyond 64 (DV_ERR_LIMIT), UTF-16, more than one document, a key given
- * twice in one mapping (Helm takes the last), keys that are lists, mappings, aliases or null, explicit keys ("? key"), directives, tags
- * other than !!str !!int !!float !!bool !!null !!map !!seq, Go template text outside quotes, text blocks and comments. Refused on the
- * way of a path: merge keys ("<<"; go-yaml v2 lets a later merge win over an explicit key), and for changes aliases and anchors that
- * are used elsewhere. Messages name lines (from 1) and paths, never the text of a value: values can hold secrets.
+ * Refused as a whole: more than 256 KiB or nesting beyond 64 (both DV_ERR_LIMIT), UTF-16, a byte order mark that is not at the start
+ * (libyaml and go-yaml read it in different ways), more than one document, a key given twice in one mapping (Helm takes the last), keys
+ * that are lists, mappings, aliases or null, explicit keys ("? key"), directives, tags other than !!str !!int !!float !!bool !!null !!map
+ * !!seq, Go template text outside quotes, text blocks and comments. Refused on the way of a path: merge keys ("<<"; go-yaml v2 lets a
+ * later merge win over an explicit key), and for changes aliases, and anchors that are used elsewhere. Messages name lines (from 1) and
+ * paths, never the text of a value: values can hold secrets.
  */
 #ifndef DV_VALUES_VALUES_H
 #define DV_VALUES_VALUES_H

@@ -1,0 +1,106 @@
+/* What must hold for every text, however broken: shared by the random tests and the fuzz program of pkg/values. A breach aborts. */
+#ifndef DV_TEST_VALUES_PROPERTIES_H
+#define DV_TEST_VALUES_PROPERTIES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "values/values.h"
+
+#define VALUES_MUST(condition)                                                                   \
+    do {                                                                                         \
+        if (!(condition)) {                                                                      \
+            (void)fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                             \
+        }                                                                                        \
+    } while (0)
+
+/* Whether a can be had from b by taking bytes out. */
+static bool values_is_within(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    size_t i = 0;
+    for (size_t j = 0; j < b_len && i < a_len; j++)
+        i += a[i] == b[j];
+    return i == a_len;
+}
+
+/* One place of at most five bytes differs: what a word became. */
+static bool values_is_word_swap(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    size_t head = 0, tail = 0;
+    while (head < a_len && head < b_len && a[head] == b[head])
+        head++;
+    while (tail < a_len - head && tail < b_len - head && a[a_len - 1 - tail] == b[b_len - 1 - tail])
+        tail++;
+    return a_len - head - tail <= 5 && b_len - head - tail <= 5;
+}
+
+/* A successful change of one path: the text reads as wanted, once more is nothing, and no byte but the value's own is gone. */
+static void values_check_result(const struct values_doc *before, const char *text, size_t len, struct values_change change, const char *out,
+                                size_t out_len, bool changed)
+{
+    VALUES_CLEANUP_DOC struct values_doc *after = NULL;
+    bool value = !change.value;
+    VALUES_MUST(values_parse(out, out_len, &after, NULL) == 0);
+    VALUES_MUST(values_get_bool(after, change.path, &value, NULL) == 0 && value == change.value);
+    VALUES_MUST(changed == (out_len != len || memcmp(out, text, len) != 0));
+    char *again = NULL;
+    size_t again_len;
+    bool changed_again = true;
+    VALUES_MUST(values_set_bools(out, out_len, &change, 1, &again, &again_len, &changed_again, NULL) == 0 && !changed_again);
+    VALUES_MUST(again_len == out_len && memcmp(again, out, out_len) == 0);
+    free(again);
+    enum values_type type = values_type_at(before, change.path);
+    VALUES_MUST(type == VALUES_ABSENT || type == VALUES_NULL || type == VALUES_BOOL);
+    if (type == VALUES_BOOL)
+        VALUES_MUST(values_is_word_swap(text, len, out, out_len));
+    else if (memchr(text, '~', len) == NULL && memmem(text, len, "ull", 3) == NULL && memmem(text, len, "ULL", 3) == NULL)
+        VALUES_MUST(values_is_within(text, len, out, out_len)); /* a written null may be taken away */
+}
+
+static void values_check_reads(const struct values_doc *doc, struct values_path path)
+{
+    struct dv_err err = DV_ERR_INIT;
+    bool value;
+    char **list = NULL;
+    size_t count = 0;
+    if (values_get_bool(doc, path, &value, &err) == 0)
+        VALUES_MUST(values_type_at(doc, path) == VALUES_BOOL);
+    else
+        VALUES_MUST(err.kind != DV_ERR_NONE && err.text[0] != '\0');
+    if (values_get_strings(doc, path, &list, &count, NULL) == 0)
+        values_strings_free(list, count);
+    else
+        VALUES_MUST(list == NULL);
+}
+
+/* Returns the number of changes that were made. */
+static unsigned values_check_text(const char *text, size_t len, const struct values_path *paths, size_t count)
+{
+    VALUES_CLEANUP_DOC struct values_doc *doc = NULL;
+    struct dv_err err = DV_ERR_INIT;
+    unsigned made = 0;
+    bool parsed = values_parse(text, len, &doc, &err) == 0;
+    VALUES_MUST(parsed || (doc == NULL && err.text[0] != '\0'));
+    for (size_t i = 0; i < count; i++) {
+        struct values_change change = {.path = paths[i], .value = i % 2 == 0};
+        char *out = NULL;
+        size_t out_len = 0;
+        bool changed = false;
+        struct dv_err why = DV_ERR_INIT;
+        if (parsed)
+            values_check_reads(doc, paths[i]);
+        if (values_set_bools(text, len, &change, 1, &out, &out_len, &changed, &why) != 0) {
+            VALUES_MUST(out == NULL && why.text[0] != '\0');
+            continue;
+        }
+        VALUES_MUST(parsed);
+        values_check_result(doc, text, len, change, out, out_len, changed);
+        free(out);
+        made++;
+    }
+    return made;
+}
+
+#endif
