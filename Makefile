@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .SUFFIXES:
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
 
 MODE ?= debug
 ifeq ($(filter $(MODE),debug release asan tsan),)
@@ -26,6 +26,8 @@ include test/checks/deps.mk
 
 # ---------------------------------------------------------------- rooms and what each may include
 
+empty :=
+space := $(empty) $(empty)
 ROOMS := base model verify values distributor loop kube kafka web controller
 DEPS_base :=
 DEPS_model := base
@@ -64,12 +66,13 @@ LD_tsan := -fsanitize=thread
 
 # Each flag is probed once per compiler; one that the compiler or architecture does not know is left out.
 PROBE := build/probe/$(subst /,_,$(CC)).mk
-$(PROBE): Makefile
+$(PROBE): Makefile $(DEPS_STAMP)
 	@mkdir -p $(@D)
 	@ok=""; for f in $(WARN) $(HARDEN); do \
 	  if echo 'int main(void){return 0;}' | $(CC) -Werror $$f -x c - -c -o /dev/null 2>/dev/null; then ok="$$ok $$f"; fi; done; \
 	echo "PROBED :=$$ok" > $@
-ifeq ($(filter deps clean help,$(MAKECMDGOALS)),)
+# An included makefile is made first and make starts again after it: packages installed on the way are seen by pkg-config below.
+ifneq ($(filter-out deps clean help lab-down lab-status,$(or $(MAKECMDGOALS),all)),)
 -include $(PROBE)
 endif
 
@@ -94,7 +97,7 @@ room_closure_$(1) := $(1) $(DEPS_$(1))
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rules,$(r))))
 
-$(BUILD)/%.o: %.c $(PROBE) | deps-present
+$(BUILD)/%.o: %.c $(PROBE) 
 	@mkdir -p $(@D)
 	@echo "  CC $<"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS) -c $< -o $@
@@ -141,7 +144,7 @@ $(SIM_BIN): $(SIM_OBJ) $(BUILD)/test/support/support.o $(foreach r,$(room_closur
 
 # ---------------------------------------------------------------- targets people type
 
-.PHONY: all help deps deps-present lint check-layers check-banned check-format format tidy unit component sim test test-full e2e demo bench \
+.PHONY: all help deps lint check-layers check-banned check-format format tidy unit component sim test test-full e2e demo bench \
 	lab-build lab-up lab-down lab-status clean
 .DEFAULT_GOAL := all
 
@@ -167,9 +170,9 @@ tidy: ## clang-tidy over all C
 	@git ls-files 'pkg/*.c' 'cmd/*.c' | xargs -P2 -n4 clang-tidy --quiet -- -std=gnu17 -D_GNU_SOURCE -Ipkg $(ALL_CFLAGS)
 
 unit: $(UNIT_BIN) ## unit tests
-	@test/checks/run-cmocka.sh $(UNIT_BIN)
+	@LABEL=unit test/checks/run-cmocka.sh $(UNIT_BIN)
 sim: $(SIM_BIN) ## whole runs in memory, virtual time
-	@$(SIM_BIN)
+	@LABEL=sim test/checks/run-cmocka.sh $(SIM_BIN)
 
 lab-build: ## build the lab's parts (cached)
 	@test/lab/lab build
@@ -184,3 +187,7 @@ include test/targets.mk
 
 clean: ## remove what was built, not the lab's binaries
 	rm -rf build/debug build/release build/asan build/tsan build/probe
+
+.PHONY: print-rooms
+print-rooms:
+	@for r in $(foreach r,$(ROOMS),'$(r):$(subst $(space),:,$(DEPS_$(r)))'); do echo "$${r%%:*}: $$(echo "$${r#*:}" | tr ':' ' ')"; done

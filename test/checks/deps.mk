@@ -1,4 +1,4 @@
-# Presence of the libraries. `deps-present` runs before the first compile; it installs as root, else prints one line and ends with 2.
+# Presence of the libraries: installed as root, else one line that says how, and exit 2. The stamp stands for "they were there".
 
 define deps_missing
 for p in $(foreach p,$(PKGS) $(PKGS_TEST),'$(p)'); do \
@@ -22,7 +22,6 @@ fi
 endef
 
 DEPS_STAMP := build/probe/deps-ok
-deps-present: $(DEPS_STAMP)
 $(DEPS_STAMP): Makefile test/checks/deps.mk
 	@$(call deps_install)
 	@mkdir -p $(@D); touch $@
