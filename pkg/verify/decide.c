@@ -268,7 +268,10 @@ static void decide_message(struct turn *t)
     if (!model_run_active(t->st))
         return;
     const char *what = t->step->what != NULL ? t->step->what : "the next step";
-    (void)dv_format(t->st->message, sizeof t->st->message, "%s: waiting for %s", model_stage_name(t->stage), what);
+    bool for_values = t->step->late == REASON_ValuesNotApplied;
+    t->st->stages[t->stage].state = for_values ? STATE_WAITING_FOR_VALUES : STATE_RUNNING;
+    char text[200];
+    texts_top(t->st->message, sizeof t->st->message, model_stage_name(t->stage), dv_format(text, sizeof text, "waiting for %s", what));
     (void)dv_strlcpy(t->st->stages[t->stage].step, t->m->step, sizeof t->st->stages[t->stage].step);
     if (t->p->waits_for[0] == '\0')
         (void)dv_strlcpy(t->p->waits_for, what, sizeof t->p->waits_for);
@@ -287,6 +290,8 @@ static void decide_observe(struct turn *t)
 {
     struct verify_observe *observe = &t->p->observe;
     bool active = model_run_active(t->st);
+    if (active && dv_streq(t->m->run, t->st->run.id))
+        decide_take_stage(t);
     observe->watches = active || t->st->result == MODEL_PASSED;
     observe->clients = active;
     observe->readers = active && t->st->run.partitions > 0;

@@ -118,7 +118,7 @@ static void evidence_records(struct turn *t)
         for (int side = 0; side < MODEL_SIDES; side++) {
             copies[side] += probe->on[side].count;
             extra += probe->on[side].count > 1 ? probe->on[side].count - 1 : 0;
-            missing += probe->on[side].count == 0 ? 1 : 0;
+            missing += probe->on[side].count == 0 && turn_wants_connector(t, table->batches[probe->batch].side, MODEL_MD) ? 1 : 0;
         }
     }
     json_t *records = json_object();

@@ -95,7 +95,7 @@ static bool global_differs(const struct verify_values *values, const struct mode
 static bool global_values_moved(struct turn *t, bool reverted)
 {
     const struct model_run *run = &t->st->run;
-    for (int side = 0; side < MODEL_SIDES; side++) {
+    for (int side = 0; side < MODEL_SIDES && t->stage != STAGE_PREFLIGHT; side++) {
         const struct verify_values *values = t->s->side[side].values;
         int which = 0;
         int unused = 0;
@@ -423,11 +423,11 @@ bool loop_seen(struct turn *t)
     if (!growing && !(found.on_origin && mixed) && !(found.on_origin && global_extra_settled(t, t->spec->settle_ms)))
         return false;
     if (growing)
-        turn_say(t, "records loop between %s and %s: a record produced on %s was seen %d times on %s and copies keep coming; check the distribution model and the level configuration",
+        turn_say(t, "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution model and levels",
                  turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), found.most, turn_name(t, found.side));
     else
-        turn_say(t, "a record produced on %s was seen %d times on %s: the levels of the two Distributors do not match (level mismatch%s); check the level configuration",
-                 turn_name(t, born), found.most, turn_name(t, found.side), mixed ? ", copy flags carry two levels" : "");
+        turn_say(t, "level mismatch: a record produced on %s was seen %d times on %s%s; check the levels of both Distributors",
+                 turn_name(t, born), found.most, turn_name(t, found.side), mixed ? ", its copy flags carry two levels" : "");
     return true;
 }
 

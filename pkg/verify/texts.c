@@ -7,6 +7,17 @@
 
 /* The conditions are a function of the rest of the status; only lastTransitionTime has a memory. */
 
+void texts_top(char *out, size_t size, const char *stage, const char *text)
+{
+    int n = snprintf(out, size, "%s: %s", stage, text);
+    if (n < 0 || (size_t)n < size)
+        return;
+    size_t end = size - 4;
+    while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
+        end--;
+    memcpy(out + end, "...", 4);
+}
+
 struct conditions {
     struct model_status *st;
     const struct verify_snapshot *s;
@@ -71,7 +82,7 @@ static void texts_stages(struct conditions *c, const char *type, enum model_stag
         texts_put(c, type, "True", "Passed", st->message);
     else if (st->state == STATE_FAILED)
         texts_put(c, type, "False", model_reason_name(st->reason), st->message);
-    else if (st->state == STATE_PENDING || st->state == STATE_RUNNING)
+    else if (st->state == STATE_PENDING || st->state == STATE_RUNNING || st->state == STATE_WAITING_FOR_VALUES)
         texts_put(c, type, "Unknown", st->state == STATE_PENDING ? "Pending" : "Running", "");
     else
         texts_put(c, type, "Unknown", st->reason != REASON_None ? model_reason_name(st->reason) : model_state_name(st->state), st->message);

@@ -123,6 +123,8 @@ void evidence_offset(struct turn *t, enum model_side side, int32_t partition, in
 /* Current batch: the last one of this stage on a side; batch_count when there is none. */
 size_t turn_batch(const struct turn *t, enum model_side side);
 
+/* "<stage>: <text>", cut with an ellipsis between characters when it does not fit. */
+void texts_top(char *out, size_t size, const char *stage, const char *text);
 /* Conditions, top message and history from the rest of the status. */
 void texts_conditions(const struct verify_snapshot *s, struct model_status *st);
 
