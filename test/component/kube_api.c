@@ -1,61 +1,5 @@
 /* Requests, watches and the Lease against a real API server. */
-#include "../support/kube_harness.h"
-
-#define NS "kube-component"
-
-static struct harness *opened(void)
-{
-    const char *kubeconfig = getenv("KUBECONFIG");
-    if (kubeconfig == NULL)
-        fail_msg("KUBECONFIG is not set: source the lab's env");
-    struct harness *h = harness_new();
-    harness_open(h, kubeconfig);
-    return h;
-}
-
-static struct port_resource configmap(const char *name)
-{
-    return (struct port_resource){.group = "", .plural = "configmaps", .ns = NS, .name = name};
-}
-
-static json_t *configmap_body(const char *name, const char *value)
-{
-    return json_pack("{s:s,s:s,s:{s:s,s:s,s:{s:s}},s:{s:s}}", "apiVersion", "v1", "kind", "ConfigMap", "metadata", "name", name,
-                     "namespace", NS, "labels", "test", "yes", "data", "value", value);
-}
-
-static struct heard *with_body(struct harness *h, enum port_verb verb, struct port_resource resource, json_t *body)
-{
-    struct heard *answer = harness_call(h, &(struct port_call){.verb = verb, .resource = resource, .body = body});
-    json_decref(body);
-    return answer;
-}
-
-static struct heard *created(struct harness *h, const char *name, const char *value)
-{
-    struct heard *answer = with_body(h, PORT_CREATE, configmap(name), configmap_body(name, value));
-    if (answer->err.kind != DV_ERR_NONE)
-        fail_msg("create %s: %s", name, answer->err.text);
-    return answer;
-}
-
-static struct heard *deleted(struct harness *h, struct port_resource resource)
-{
-    return harness_call(h, &(struct port_call){.verb = PORT_DELETE, .resource = resource});
-}
-
-static void ensure_namespace(struct harness *h)
-{
-    struct port_resource resource = {.group = "", .plural = "namespaces", .name = NS};
-    json_t *body = json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata", "name", NS);
-    struct heard *answer = with_body(h, PORT_CREATE, resource, body);
-    assert_true(answer->err.kind == DV_ERR_NONE || answer->err.kind == DV_ERR_CONFLICT);
-}
-
-static const char *version_of(const json_t *object)
-{
-    return json_string_value(json_object_get(json_object_get(object, "metadata"), "resourceVersion"));
-}
+#include "../support/kube_objects.h"
 
 static json_t *patch_body(const char *value, const char *rv)
 {
@@ -66,9 +10,8 @@ static void calls_and_conflicts(void **state)
 {
     (void)state;
     struct harness *h = opened();
-    ensure_namespace(h);
     (void)deleted(h, configmap("calls"));
-    char *old = dv_strdup(version_of(created(h, "calls", "one")->json));
+    char *old = dv_strdup(version_of(created(h, configmap("calls"), configmap_body("calls", "one"))->json));
     struct heard *answer = with_body(h, PORT_CREATE, configmap("calls"), configmap_body("calls", "two"));
     assert_int_equal(answer->err.kind, DV_ERR_CONFLICT);
     assert_int_equal(answer->err.code, 409);
@@ -86,7 +29,8 @@ static void calls_and_conflicts(void **state)
     json_t *unknown = json_pack("{s:s}", "nonsense", "x");
     answer = with_body(h, PORT_MERGE_PATCH, configmap("calls"), unknown);
     assert_int_equal(answer->err.kind, DV_ERR_INVALID);
-    assert_non_null(strstr(answer->err.text, "nonsense"));
+    if (strstr(answer->err.text, "nonsense") == NULL)
+        fail_msg("%s", answer->err.text);
 
     answer = harness_call(h, &(struct port_call){.verb = PORT_GET, .resource = configmap("absent")});
     assert_int_equal(answer->err.kind, DV_ERR_NOT_FOUND);
@@ -105,12 +49,11 @@ static void watch_sees_changes(void **state)
 {
     (void)state;
     struct harness *h = opened();
-    ensure_namespace(h);
     (void)deleted(h, configmap("watched"));
     struct port_watch watch = {.resource = configmap(NULL), .label_selector = "test=yes"};
     h->port->watch(h->port->impl, 1, &watch);
     assert_true(harness_expect(h, PORT_KUBE_SYNCED, 1, 1, NULL, 10000));
-    char *rv = dv_strdup(version_of(created(h, "watched", "one")->json));
+    char *rv = dv_strdup(version_of(created(h, configmap("watched"), configmap_body("watched", "one"))->json));
     assert_true(harness_expect(h, PORT_KUBE_ITEM, 1, 1, "watched", 5000));
     (void)with_body(h, PORT_MERGE_PATCH, configmap("watched"), patch_body("two", rv));
     assert_true(harness_expect(h, PORT_KUBE_ITEM, 1, 2, "watched", 5000));
@@ -138,15 +81,14 @@ static void one_object_comes_and_goes(void **state)
 {
     (void)state;
     struct harness *h = opened();
-    ensure_namespace(h);
     (void)deleted(h, configmap("single"));
     struct port_watch watch = {.resource = configmap("single")};
     h->port->watch(h->port->impl, 1, &watch);
     assert_true(harness_expect(h, PORT_KUBE_SYNCED, 1, 1, NULL, 10000));
     assert_int_equal(harness_count(h, PORT_KUBE_ITEM, 1), 0);
     harness_wait(h, NULL, NULL, 300);
-    (void)created(h, "single", "one");
-    (void)created(h, "other", "one");
+    (void)created(h, configmap("single"), configmap_body("single", "one"));
+    (void)created(h, configmap("other"), configmap_body("other", "one"));
     assert_true(harness_expect(h, PORT_KUBE_ITEM, 1, 1, "single", 5000));
     h->port->watch_stop(h->port->impl, 1);
 
@@ -171,7 +113,6 @@ static void many_are_listed_in_pages(void **state)
     (void)state;
     enum { MANY = 1000 };
     struct harness *h = opened();
-    ensure_namespace(h);
     size_t wanted = MANY;
     for (size_t i = 0; i < MANY; i++) {
         char name[32];
