@@ -38,12 +38,30 @@ static enum fact_acl_operation acls_operation(rd_kafka_AclOperation_t operation)
     return FACT_ACL_OP_OTHER;
 }
 
+/* librdkafka up to 2.8 drops the error code of this answer: a refusal looks like an empty list. But its message makes the answer longer
+ * than one that is empty in truth: correlation id, throttle time, error code, no message, no resources. An empty list is therefore asked
+ * for again on a handle that looks at the sizes. */
+#define ACLS_EMPTY_SIZE 16
+
+static void acls_ask(struct kafka_op *op, enum kafka_handle_kind kind);
+
 static void acls_got(struct kafka_op *op, rd_kafka_event_t *event)
 {
     if (!kafka_op_event_good(op, event))
         return;
     size_t count = 0;
     const rd_kafka_AclBinding_t **list = rd_kafka_DescribeAcls_result_acls(rd_kafka_event_DescribeAcls_result(event), &count);
+    if (count == 0 && op->handle->kind == KAFKA_HANDLE_ADMIN) {
+        acls_ask(op, KAFKA_HANDLE_ACLS);
+        return;
+    }
+    if (count == 0 && atomic_load(&op->handle->acls_size) > ACLS_EMPTY_SIZE) {
+        struct dv_err err = DV_ERR_INIT;
+        (void)dv_err_set(&err, DV_ERR_DENIED, "Kafka cluster %s (%s) does not allow us Describe on the cluster, or has no authorizer",
+                         op->client->cluster, op->client->spec.bootstrap);
+        kafka_op_fail(op, &err);
+        return;
+    }
     struct fact_acl *acls = dv_calloc(count + 1, sizeof *acls);
     for (size_t i = 0; i < count; i++) {
         acls[i] = (struct fact_acl){
@@ -61,9 +79,9 @@ static void acls_got(struct kafka_op *op, rd_kafka_event_t *event)
     fact_acls_free(acls, count);
 }
 
-void kafka_acls_start(struct kafka_op *op)
+static void acls_ask(struct kafka_op *op, enum kafka_handle_kind kind)
 {
-    if (!kafka_op_use(op, KAFKA_HANDLE_ADMIN, (struct kafka_what){.operation = "Describe"}))
+    if (!kafka_op_use(op, kind, (struct kafka_what){.operation = "Describe"}))
         return;
     op->on_event = acls_got;
     rd_kafka_AclBindingFilter_t *all = rd_kafka_AclBindingFilter_new(RD_KAFKA_RESOURCE_ANY, NULL, RD_KAFKA_RESOURCE_PATTERN_ANY, NULL, NULL,
@@ -72,4 +90,9 @@ void kafka_acls_start(struct kafka_op *op)
     rd_kafka_DescribeAcls(op->handle->rk, all, options, op->handle->events);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_AclBinding_destroy(all);
+}
+
+void kafka_acls_start(struct kafka_op *op)
+{
+    acls_ask(op, KAFKA_HANDLE_ADMIN);
 }

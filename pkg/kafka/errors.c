@@ -62,6 +62,17 @@ static const struct errors_row {
     {RD_KAFKA_RESP_ERR__QUEUE_FULL, DV_ERR_LIMIT, true},
 };
 
+/* A broker that goes down in the middle of a handshake fails it too ("unexpected eof", "connection reset"): that is no fault of anybody's
+ * certificates, and passes. */
+static bool errors_about_tls(const char *detail)
+{
+    static const char *const words[] = {"certificate", "alert", "wrong version", "protocol", "cipher", "key"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(detail, words[i]) != NULL)
+            return true;
+    return false;
+}
+
 static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *detail)
 {
     for (size_t i = 0; i < sizeof errors_table / sizeof errors_table[0]; i++) {
@@ -72,8 +83,7 @@ static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *d
         if (row.kind == DV_ERR_UNREACHABLE && detail != NULL && strstr(detail, "alert") != NULL &&
             (strstr(detail, "certificate") != NULL || strstr(detail, "unknown ca") != NULL))
             row = (struct errors_row){code, DV_ERR_CERT, false};
-        /* Cut off in the handshake: the network, not a certificate. */
-        if (row.kind == DV_ERR_CERT && detail != NULL && strstr(detail, "No further error information") != NULL)
+        if (row.kind == DV_ERR_CERT && detail != NULL && !errors_about_tls(detail))
             row = (struct errors_row){code, DV_ERR_UNREACHABLE, true};
         return row;
     }

@@ -36,6 +36,8 @@ int kafka_fetch_begin(struct kafka_fetch *fetch, struct dv_err *err)
         return dv_err_set(err, DV_ERR_INVALID, "%s is no name of a Kafka topic", fetch->topic);
     }
     fetch->handle = handle;
+    fetch->heard = false;
+    fetch->begun_ms = kafka_now_ms(fetch->client->kafka);
     handle->fetch = fetch;
     handle->started = fetch->partitions;
     for (int32_t p = 0; p < fetch->partitions; p++) {
@@ -74,6 +76,7 @@ bool kafka_fetch_all_at_end(const struct kafka_fetch *fetch)
 static void fetch_failed(struct kafka_fetch *fetch, const rd_kafka_message_t *message)
 {
     int32_t partition = message->partition;
+    fetch->heard = true;
     if (partition >= 0 && partition < fetch->partitions) {
         fetch->parts[partition].failed = true;
         fetch->parts[partition].end = false;
@@ -95,6 +98,7 @@ void kafka_fetch_take(struct kafka_fetch *fetch, rd_kafka_message_t *message)
     struct kafka_fetch_part *part = &fetch->parts[message->partition];
     kafka_handle_worked(fetch->handle);
     part->failed = false;
+    fetch->heard = true;
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         part->next = message->offset;
         part->end = true;

@@ -7,7 +7,8 @@
 
 #include "base/err.h"
 
-#define HANDLE_TURN_MAX 500 /* events handed out before the loop gets its turn */
+#define HANDLE_API_DESCRIBE_ACLS 29 /* of Kafka's protocol */
+#define HANDLE_TURN_MAX 500         /* events handed out before the loop gets its turn */
 
 /* What the kinds have beside the common configuration. */
 static const struct handle_option {
@@ -56,6 +57,22 @@ static void handle_woken(rd_kafka_t *rk, void *hub)
     kafka_hub_wake(hub);
 }
 
+static rd_kafka_resp_err_t handle_response(rd_kafka_t *rk, int fd, const char *broker, int32_t id, int16_t api, int16_t version,
+                                           int32_t number, size_t size, int64_t rtt, rd_kafka_resp_err_t err, void *opaque)
+{
+    (void)rk, (void)fd, (void)broker, (void)id, (void)version, (void)number, (void)rtt, (void)err;
+    struct kafka_handle *handle = opaque;
+    if (api == HANDLE_API_DESCRIBE_ACLS)
+        atomic_store(&handle->acls_size, size);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static rd_kafka_resp_err_t handle_born(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *opaque, char *text, size_t size)
+{
+    (void)conf, (void)text, (void)size;
+    return rd_kafka_interceptor_add_on_response_received(rk, "distverify", handle_response, opaque);
+}
+
 static rd_kafka_conf_t *handle_conf(struct kafka_handle *handle)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_dup(handle->client->conf);
@@ -67,6 +84,8 @@ static rd_kafka_conf_t *handle_conf(struct kafka_handle *handle)
     rd_kafka_conf_set_opaque(conf, handle);
     rd_kafka_conf_set_log_cb(conf, handle_no_log);
     rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_DR);
+    if (handle->kind == KAFKA_HANDLE_ACLS)
+        (void)rd_kafka_conf_interceptor_add_on_new(conf, "distverify", handle_born, handle);
     if (handle->client->spec.tls)
         (void)rd_kafka_conf_set_ssl_cert_verify_cb(conf, handle_verify);
     return conf;
@@ -96,7 +115,8 @@ struct kafka_handle *kafka_handle_new(struct kafka_client *client, enum kafka_ha
     handle->rk = rd_kafka_new(kind == KAFKA_HANDLE_PRODUCER ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER, conf, text, sizeof text);
     if (handle->rk == NULL) {
         struct kafka_where where = kafka_client_where(client);
-        rd_kafka_conf_destroy(conf);
+        if (kind != KAFKA_HANDLE_ACLS) /* with interceptors, librdkafka 2.0.2 has freed half of it already */
+            rd_kafka_conf_destroy(conf);
         free(handle);
         /* Bootstrap addresses and certificates are the only input that is not checked before. */
         (void)dv_err_set(err, client->spec.tls ? DV_ERR_CERT : DV_ERR_INVALID, "Kafka cluster %s (%s): no client can be made: %s",
@@ -114,6 +134,24 @@ void kafka_handle_worked(struct kafka_handle *handle)
     handle->trouble = DV_ERR_INIT;
 }
 
+/* librdkafka before 2.6.1 repeats the client's nonce in the last SCRAM message; brokers that look closely (Kafka 4.3 does) refuse that as
+ * wrong credentials, and nothing on the wire tells the two apart. */
+static void handle_scram_hint(const struct kafka_handle *handle, struct dv_err *err)
+{
+    enum model_auth_type auth = handle->client->spec.auth;
+    if (err->kind != DV_ERR_AUTH || rd_kafka_version() >= 0x020601ff)
+        return;
+    if (auth != MODEL_AUTH_SCRAM_SHA_256 && auth != MODEL_AUTH_SCRAM_SHA_512)
+        return;
+    struct dv_err longer = DV_ERR_INIT;
+    (void)dv_err_set(&longer, err->kind,
+                     "%s; if they are right, librdkafka %s is too old for SCRAM with this broker: 2.6.1 or newer, a client "
+                     "certificate, or PLAIN over TLS works",
+                     err->text, rd_kafka_version_str());
+    longer.code = err->code;
+    *err = longer;
+}
+
 /* Keeps the text that says most: "all brokers down" tells nothing beyond the reason that came before it, and librdkafka repeats equal
  * errors only every 30 s, so a reason stays until something works. */
 static void handle_trouble(struct kafka_handle *handle, rd_kafka_resp_err_t code, const char *text)
@@ -124,6 +162,7 @@ static void handle_trouble(struct kafka_handle *handle, rd_kafka_resp_err_t code
                     x509 != NULL ? x509 : text);
     if (err.kind != DV_ERR_UNREACHABLE && !kafka_err_credentials(&err))
         return;
+    handle_scram_hint(handle, &err);
     bool vague = code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
     if (handle->trouble.kind != DV_ERR_NONE && vague)
         return;

@@ -85,6 +85,7 @@ bool kafka_worker_stuck(struct kafka_worker *worker);
 enum kafka_handle_kind {
     KAFKA_HANDLE_ADMIN,  /* questions; ListOffsets tells the high watermark */
     KAFKA_HANDLE_STABLE, /* ListOffsets tells the last stable offset (isolation level read_committed) */
+    KAFKA_HANDLE_ACLS,   /* notes the size of answers to DescribeAcls */
     KAFKA_HANDLE_PRODUCER,
     KAFKA_HANDLE_FETCH, /* one reader or one short look into a topic */
     KAFKA_HANDLES,
@@ -102,8 +103,9 @@ struct kafka_handle {
     int32_t started;            /* FETCH: partitions that were started */
     struct kafka_fetch *fetch;  /* FETCH: NULL once it is stopped */
     struct kafka_worker *worker;
-    atomic_int x509;       /* last verdict on the broker's certificate; written by librdkafka's threads */
-    struct dv_err trouble; /* why the cluster cannot be talked to; NONE after anything worked */
+    atomic_int x509;         /* last verdict on the broker's certificate; written by librdkafka's threads */
+    atomic_size_t acls_size; /* ACLS: bytes of the last answer to DescribeAcls; written by librdkafka's threads */
+    struct dv_err trouble;   /* why the cluster cannot be talked to; NONE after anything worked */
     int64_t trouble_ms;
     size_t outstanding; /* PRODUCER: records without a report */
     bool fatal;         /* PRODUCER: a fatal error; ended when nothing is outstanding */
@@ -135,7 +137,7 @@ struct kafka_client {
     bool renewed;    /* readers have to begin anew with new credentials */
     bool suspect;    /* credentials were refused: look at the Secrets again before the next question */
     rd_kafka_conf_t *conf;
-    struct kafka_handle *handle[KAFKA_HANDLES]; /* ADMIN, STABLE, PRODUCER: made when first needed */
+    struct kafka_handle *handle[KAFKA_HANDLES]; /* all but FETCH: made when first needed */
     struct kafka_op *ops;
     struct kafka_batch *batches;
     struct kafka_reader *readers;
@@ -262,6 +264,8 @@ struct kafka_fetch {
     struct kafka_fetch_part *parts;
     const struct kafka_fetch_sink *sink;
     void *owner;
+    bool heard; /* some partition has given something since the beginning */
+    int64_t begun_ms;
     int64_t again_ms; /* when to begin anew from the positions; 0: not */
 };
 

@@ -113,7 +113,7 @@ static void produce_tell(struct kafka_batch *batch, size_t index, const struct d
 static void produce_err(struct kafka_handle *handle, const struct kafka_batch *batch, const rd_kafka_message_t *message, struct dv_err *err)
 {
     rd_kafka_resp_err_t code = message->err;
-    const char *detail = rd_kafka_message_errstr(message);
+    const char *detail = NULL; /* never rd_kafka_message_errstr(): for a record of ours it gives the record's value */
     char fatal[256];
     bool maybe = rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
     bool local = code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT || code == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||

@@ -7,6 +7,7 @@
 #include "base/err.h"
 
 #define READER_AGAIN_MS 3000
+#define READER_SILENCE_MS 2000
 #define READER_ASK_GAP_MS 1000        /* between questions for the last stable offset that failed */
 #define READER_TROUBLE_AGAIN_MS 10000 /* the same trouble is told again */
 #define READER_GRACE_CREDENTIALS_MS 2000
@@ -78,7 +79,8 @@ static void reader_end(void *owner, int32_t partition)
     struct kafka_reader *reader = owner;
     (void)partition;
     reader->news = true;
-    reader->told = DV_ERR_NONE;
+    if (kafka_fetch_all_at_end(reader->fetch)) /* one partition that works does not end another's trouble */
+        reader->told = DV_ERR_NONE;
 }
 
 static void reader_tell_trouble(struct kafka_reader *reader, const struct dv_err *err)
@@ -114,6 +116,15 @@ static int64_t reader_cached_high(const struct kafka_reader *reader, int32_t par
     return high;
 }
 
+/* A record that arrived since the ends were reached: the next end will be told instead. */
+static bool reader_behind(const struct kafka_reader *reader, const int64_t *stable)
+{
+    for (int32_t p = 0; p < reader->fetch->partitions; p++)
+        if (stable[p] > reader->fetch->parts[p].next)
+            return true;
+    return false;
+}
+
 static void reader_tell_position(struct kafka_reader *reader, int64_t *stable)
 {
     struct kafka_fetch *fetch = reader->fetch;
@@ -143,7 +154,7 @@ static void reader_asked(struct kafka_job *base, struct kafka *kafka)
             reader->news = true;
         } else {
             kafka_handle_worked(job->handle);
-            if (kafka_fetch_all_at_end(reader->fetch))
+            if (kafka_fetch_all_at_end(reader->fetch) && !reader_behind(reader, job->high))
                 reader_tell_position(reader, job->high);
         }
     }
@@ -158,6 +169,33 @@ static void reader_ask(struct kafka_reader *reader, int64_t now_ms)
     reader->news = false;
     kafka_ask_job_push(reader->fetch->handle, KAFKA_JOB_ENDS, reader->serial, reader->fetch->topic, reader->fetch->partitions, false,
                        reader_asked);
+}
+
+/* A simple consumer of librdkafka says nothing about a topic that is not there, and looks again only after a minute: ask for it. */
+static void reader_checked(struct kafka_job *base, struct kafka *kafka)
+{
+    struct kafka_ask_job *job = (struct kafka_ask_job *)base;
+    struct kafka_reader *reader = reader_by_serial(kafka, job->serial);
+    if (reader != NULL && reader->fetch->handle == job->handle) {
+        reader->asking = false;
+        reader->asked_ms = kafka_now_ms(kafka);
+        if (job->err >= 0)
+            kafka_handle_worked(job->handle);
+        if (job->err > 0) {
+            reader->fetch->again_ms = kafka_now_ms(kafka) + READER_AGAIN_MS;
+            reader_error(reader, -1, job->err, NULL);
+        }
+    }
+    kafka_ask_job_free(job);
+}
+
+static void reader_check(struct kafka_reader *reader, int64_t now_ms)
+{
+    if (reader->asking || now_ms - reader->fetch->begun_ms < READER_SILENCE_MS ||
+        (reader->asked_ms != 0 && now_ms - reader->asked_ms < READER_SILENCE_MS))
+        return;
+    reader->asking = true;
+    kafka_ask_job_push(reader->fetch->handle, KAFKA_JOB_PARTITIONS, reader->serial, reader->fetch->topic, 0, false, reader_checked);
 }
 
 /* ---------------------------------------------------------------- step */
@@ -180,6 +218,8 @@ static void reader_watch(struct kafka_reader *reader, int64_t now_ms)
     bool all = kafka_fetch_all_at_end(reader->fetch);
     for (int32_t p = 0; all && !reader->news && p < reader->fetch->partitions; p++)
         reader->news = reader_cached_high(reader, p) != reader->high[p];
+    if (!reader->fetch->heard && handle->trouble.kind == DV_ERR_NONE)
+        reader_check(reader, now_ms);
     /* At the end of everything no fetch would tell that the cluster is back: the question does. */
     if (handle->trouble.kind != DV_ERR_NONE || (all && reader->news))
         reader_ask(reader, now_ms);

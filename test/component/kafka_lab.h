@@ -6,6 +6,7 @@
 #include "../support/support.h"
 
 #include <arpa/inet.h>
+#include <stdatomic.h>
 #include <pthread.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/timefmt.h"
 #include "kafka/kafka.h"
 
 #define LAB_CLIENT 1
@@ -271,10 +273,15 @@ static inline const struct port_kafka_event *lab_ask(struct lab *lab, port_id cl
     return event;
 }
 
+static inline void lab_good_err(const struct dv_err *err)
+{
+    if (err->kind != DV_ERR_NONE)
+        fail_msg("%s: %s", dv_err_kind_name(err->kind), err->text);
+}
+
 static inline void lab_good(const struct port_kafka_event *event)
 {
-    if (event->err.kind != DV_ERR_NONE)
-        fail_msg("%s: %s", dv_err_kind_name(event->err.kind), event->err.text);
+    lab_good_err(&event->err);
 }
 
 static inline void lab_bad(const struct port_kafka_event *event, enum dv_err_kind kind, const char *part)

@@ -71,6 +71,8 @@ static void groups(void **state)
     lab_good(event);
     assert_int_equal(event->group_count, 3);
     assert_string_equal(event->groups[1].name, "no-such-group");
+    for (int i = 0; i < 3; i++)
+        lab_good_err(&event->groups[i].err);
     assert_int_equal(event->groups[1].state, FACT_GROUP_DEAD);
     assert_int_equal(event->groups[2].state, FACT_GROUP_DEAD);
     assert_int_equal(event->groups[1].members, 0);
@@ -80,8 +82,9 @@ static void groups(void **state)
 static void produce_commit_and_ask_again(void **state)
 {
     struct lab *lab = *state;
+    int64_t now = dv_clock_now().wall_ms;
     const char *topic = lab_env("TEST_TOPIC"), *group = lab_env("TEST_GROUP");
-    struct fact_record record = lab_record(1, 1700000000123, "k", "v");
+    struct fact_record record = lab_record(1, now, "k", "v");
     int64_t offset = lab_produce(lab, LAB_CLIENT, topic, &record, 1);
     assert_true(offset >= 0);
     int64_t offsets[3] = {-1, offset, -1};
@@ -98,7 +101,7 @@ static void produce_commit_and_ask_again(void **state)
     assert_int_equal(event->groups[0].state, FACT_GROUP_EMPTY);
     assert_true(event->groups[0].listed);
     struct port_question distance = {.ask = PORT_ASK_DISTANCE, .topic = topic, .partition = 1, .from = offset, .to = offset + 1};
-    distance.before_ms = 1700000000123;
+    distance.before_ms = now;
     event = lab_ask(lab, LAB_CLIENT, &distance);
     lab_good(event);
     assert_int_equal(event->number, 0);
@@ -112,6 +115,7 @@ static void a_reader(void **state)
 {
     struct lab *lab = *state;
     const char *topic = lab_env("TEST_TOPIC");
+    int64_t now = dv_clock_now().wall_ms;
     const struct port_kafka_event *event = lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_LOG, .topic = topic});
     lab_good(event);
     struct port_reader reader = {.topic = topic, .from = event->offsets->high, .partitions = 3};
@@ -119,7 +123,7 @@ static void a_reader(void **state)
     event = lab_wait(lab, PORT_KAFKA_POSITION, 9, 0, 10000);
     assert_non_null(event);
     size_t from = lab->count;
-    struct fact_record record = lab_record(2, 1700000000456, "key", "value");
+    struct fact_record record = lab_record(2, now, "key", "value");
     int64_t offset = lab_produce(lab, LAB_CLIENT, topic, &record, 1);
     event = lab_wait(lab, PORT_KAFKA_RECORD, 9, from, 10000);
     assert_non_null(event);
