@@ -28,7 +28,7 @@ lab_go_build() {
 
 lab_go_stale() { # something when a source is newer than what was built
   if [[ -x $LAB_BIN/lab-bin && -x $LAB_BIN/helm ]]; then
-    find "$LAB_HOME/go" "$LAB_HOME/lib/api.sh" -type f -newer "$LAB_BIN/helm" -print -quit
+    find "$LAB_HOME/go" "$LAB_HOME/lib/api.sh" -type f ! -name '*_test.go' -newer "$LAB_BIN/helm" -print -quit
   else
     echo "$LAB_BIN/lab-bin"
   fi
@@ -50,16 +50,20 @@ lab_go_make() {
   lab_go_compile "$flags" helm helm.sh/helm/v3/cmd/helm
 }
 
-# Without optimisation: these programs wait for the network, and compiling them takes half the time.
 # A running lab keeps its old program: the new one takes its name in one step.
 lab_go_compile() { # LDFLAGS NAME PACKAGE
-  (
-    cd "$LAB_HOME/go"
-    export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly
-    nice -n 5 go build -buildvcs=false -gcflags='all=-N -l' -ldflags="$1" -o "$LAB_BIN/$2.new" "$3"
-  )
+  lab_go build -buildvcs=false -gcflags='all=-N -l' -ldflags="$1" -o "$LAB_BIN/$2.new" "$3"
   mv "$LAB_BIN/$2.new" "$LAB_BIN/$2"
 }
+
+# Without optimisation everywhere (the flags above and below): these programs wait for the network, and
+# compiling them takes half the time; tests that ask for the same find everything compiled.
+lab_go_test() {
+  lab_go vet -gcflags='all=-N -l' ./...
+  lab_go test -gcflags='all=-N -l' -ldflags='-s -w' ./...
+}
+
+lab_go() { (cd "$LAB_HOME/go" && CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice -n 5 go "$@"); }
 
 # ---- start ----------------------------------------------------------------------------------
 
