@@ -62,7 +62,18 @@ static const char usage[] =
 
 /* ---------------------------------------------------------------- flags */
 
-enum option_id { OPT_KUBECONFIG = 256, OPT_NAMESPACE, OPT_LEASE, OPT_MAX_RUNS, OPT_METRICS, OPT_LEVEL, OPT_FORMAT, OPT_CROSS, OPT_VERSION, OPT_HELP };
+enum option_id {
+    OPT_KUBECONFIG = 256,
+    OPT_NAMESPACE,
+    OPT_LEASE,
+    OPT_MAX_RUNS,
+    OPT_METRICS,
+    OPT_LEVEL,
+    OPT_FORMAT,
+    OPT_CROSS,
+    OPT_VERSION,
+    OPT_HELP
+};
 
 static int main_bad(const char *flag, const char *value, const char *want)
 {
@@ -79,8 +90,10 @@ static int main_flag(struct flags *flags, int option)
     case OPT_METRICS: flags->metrics_addr = optarg; return 0;
     case OPT_CROSS: flags->allow_cross_namespace = true; return 0;
     case OPT_VERSION: flags->version = true; return 0;
-    case OPT_MAX_RUNS: return dv_parse_i64(optarg, 1, 1000, &flags->max_runs) == 0 ? 0 : main_bad("max-runs", optarg, "a number from 1 to 1000");
-    case OPT_LEVEL: return dv_log_level_parse(optarg, &flags->log_level) == 0 ? 0 : main_bad("log-level", optarg, "debug, info, warn or error");
+    case OPT_MAX_RUNS:
+        return dv_parse_i64(optarg, 1, 1000, &flags->max_runs) == 0 ? 0 : main_bad("max-runs", optarg, "a number from 1 to 1000");
+    case OPT_LEVEL:
+        return dv_log_level_parse(optarg, &flags->log_level) == 0 ? 0 : main_bad("log-level", optarg, "debug, info, warn or error");
     case OPT_FORMAT:
         flags->json = dv_streq(optarg, "json");
         return flags->json || dv_streq(optarg, "text") ? 0 : main_bad("log-format", optarg, "text or json");
@@ -192,7 +205,8 @@ static void main_lost(void *arg, const struct dv_err *err)
 static void main_waiting(void *arg, const char *holder, const struct dv_err *err)
 {
     struct program *program = arg;
-    dv_log(DV_LOG_INFO, "waiting for the lease", "holder", holder, "error", err != NULL && err->kind != DV_ERR_NONE ? err->text : NULL, NULL);
+    dv_log(DV_LOG_INFO, "waiting for the lease", "holder", holder, "error", err != NULL && err->kind != DV_ERR_NONE ? err->text : NULL,
+           NULL);
     main_ready(program, true, NULL); /* a stand-by is in order */
 }
 

@@ -9,7 +9,6 @@ char *dv_b64_decode(const char *text, size_t len, size_t *out_len);
 /* Caller frees. */
 char *dv_b64_encode(const char *bytes, size_t len);
 
-
 /* Overwrites and frees bytes that may be secret; takes NULL. */
 void dv_wipe(char *bytes, size_t len);
 

@@ -31,8 +31,8 @@ enum dv_err_kind {
 
 struct dv_err {
     enum dv_err_kind kind;
-    bool retry;      /* the same call may succeed later without anybody's action */
-    int code;        /* HTTP status or library code, 0 when there is none */
+    bool retry;                 /* the same call may succeed later without anybody's action */
+    int code;                   /* HTTP status or library code, 0 when there is none */
     char text[DV_ERR_TEXT_MAX]; /* one sentence, no line break */
 };
 

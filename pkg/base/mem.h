@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *dv_alloc(size_t size);                 /* zeroed */
-void *dv_calloc(size_t count, size_t size);  /* zeroed, overflow ends the process */
-void *dv_realloc(void *ptr, size_t size);    /* not zeroed beyond the old size */
+void *dv_alloc(size_t size);                /* zeroed */
+void *dv_calloc(size_t count, size_t size); /* zeroed, overflow ends the process */
+void *dv_realloc(void *ptr, size_t size);   /* not zeroed beyond the old size */
 void *dv_reallocarray(void *ptr, size_t count, size_t size);
-char *dv_strdup(const char *text);           /* NULL gives NULL */
+char *dv_strdup(const char *text); /* NULL gives NULL */
 char *dv_strndup(const char *text, size_t max);
 char *dv_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

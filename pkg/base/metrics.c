@@ -47,8 +47,7 @@ void dv_metrics_print(struct dv_buf *out)
     const char *last = NULL;
     for (const struct series *s = metrics_head; s != NULL; s = s->next) {
         if (!dv_streq(last, s->name)) {
-            (void)dv_buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", s->name, s->help, s->name,
-                              s->type == DV_COUNTER ? "counter" : "gauge");
+            (void)dv_buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", s->name, s->help, s->name, s->type == DV_COUNTER ? "counter" : "gauge");
             last = s->name;
         }
         if (s->labels[0] != '\0')

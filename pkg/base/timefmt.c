@@ -102,8 +102,8 @@ int dv_time_parse(const char *text, int64_t *wall_ms)
     struct tm tm = {0};
     const char *p = text;
     if (text == NULL || time_field(&p, 4, '-', &tm.tm_year) != 0 || time_field(&p, 2, '-', &tm.tm_mon) != 0 ||
-        time_field(&p, 2, 'T', &tm.tm_mday) != 0 || time_field(&p, 2, ':', &tm.tm_hour) != 0 ||
-        time_field(&p, 2, ':', &tm.tm_min) != 0 || time_field(&p, 2, '\0', &tm.tm_sec) != 0)
+        time_field(&p, 2, 'T', &tm.tm_mday) != 0 || time_field(&p, 2, ':', &tm.tm_hour) != 0 || time_field(&p, 2, ':', &tm.tm_min) != 0 ||
+        time_field(&p, 2, '\0', &tm.tm_sec) != 0)
         return -1;
     int ms = time_fraction_ms(&p);
     int64_t offset = 0;

@@ -121,21 +121,20 @@ void act_event(struct entry *entry, const struct verify_event *event)
     char when[DV_TIME_TEXT];
     char name[300];
     char id[11];
-    dv_log(event->warning ? DV_LOG_WARN : DV_LOG_INFO, event->reason, "resource", entry->key, "run", entry->status.run.id, "note", event->note,
-           NULL);
+    dv_log(event->warning ? DV_LOG_WARN : DV_LOG_INFO, event->reason, "resource", entry->key, "run", entry->status.run.id, "note",
+           event->note, NULL);
     dv_time_format_micro(ctl_now(ctl).wall_ms * 1000, when);
     dv_random_id(id, sizeof id);
     (void)dv_format(name, sizeof name, "%.230s.%s", entry->name, id);
     json_t *regarding = json_pack("{s:s, s:s, s:s, s:s, s:s}", "apiVersion", CONTROLLER_GROUP "/" CONTROLLER_VERSION, "kind",
                                   "DistributionVerification", "name", entry->name, "namespace", entry->ns, "uid", entry->uid);
-    json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s}", "apiVersion", "events.k8s.io/v1", "kind", "Event",
-                             "metadata", "name", name, "namespace", entry->ns, "eventTime", when, "reportingController", "distverify.io/controller",
-                             "reportingInstance", ctl->options.instance, "action", "Verify", "reason", event->reason, "regarding", regarding,
-                             "note", event->note, "type", event->warning ? "Warning" : "Normal");
+    json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s}", "apiVersion", "events.k8s.io/v1", "kind",
+                             "Event", "metadata", "name", name, "namespace", entry->ns, "eventTime", when, "reportingController",
+                             "distverify.io/controller", "reportingInstance", ctl->options.instance, "action", "Verify", "reason",
+                             event->reason, "regarding", regarding, "note", event->note, "type", event->warning ? "Warning" : "Normal");
     struct ticket *ticket = ticket_new(ctl, TICKET_EVENT, entry, MODEL_A);
-    struct port_call call = {.verb = PORT_CREATE,
-                             .resource = {.group = "events.k8s.io", .version = "v1", .plural = "events", .ns = entry->ns},
-                             .body = body};
+    struct port_call call = {
+        .verb = PORT_CREATE, .resource = {.group = "events.k8s.io", .version = "v1", .plural = "events", .ns = entry->ns}, .body = body};
     ctl->kube.call(ctl->kube.impl, ticket->id, &call);
     json_decref(body);
 }

@@ -86,12 +86,18 @@ static void ask_fact(struct entry *entry, enum model_side side, enum verify_fact
         enum port_ask ask;
         bool timestamps;
     } asks[VF_ACCESS] = {
-        [VF_CLUSTER_ID] = {PORT_ASK_CLUSTER, false},   [VF_TEST_TOPIC] = {PORT_ASK_TOPIC, false},
-        [VF_TS_TOPIC] = {PORT_ASK_TOPIC, true},        [VF_TEST_LOG] = {PORT_ASK_LOG, false},
-        [VF_TS_LOG] = {PORT_ASK_LOG, true},            [VF_READ_RIGHT] = {PORT_ASK_READ_RIGHT, false},
-        [VF_TS_READ_RIGHT] = {PORT_ASK_READ_RIGHT, true}, [VF_ACLS] = {PORT_ASK_ACLS, false},
-        [VF_GROUPS] = {PORT_ASK_GROUPS, false},        [VF_MD_COMMITS] = {PORT_ASK_COMMITS, false},
-        [VF_TEST_COMMITS] = {PORT_ASK_COMMITS, false}, [VF_DISTANCE] = {PORT_ASK_DISTANCE, false},
+        [VF_CLUSTER_ID] = {PORT_ASK_CLUSTER, false},
+        [VF_TEST_TOPIC] = {PORT_ASK_TOPIC, false},
+        [VF_TS_TOPIC] = {PORT_ASK_TOPIC, true},
+        [VF_TEST_LOG] = {PORT_ASK_LOG, false},
+        [VF_TS_LOG] = {PORT_ASK_LOG, true},
+        [VF_READ_RIGHT] = {PORT_ASK_READ_RIGHT, false},
+        [VF_TS_READ_RIGHT] = {PORT_ASK_READ_RIGHT, true},
+        [VF_ACLS] = {PORT_ASK_ACLS, false},
+        [VF_GROUPS] = {PORT_ASK_GROUPS, false},
+        [VF_MD_COMMITS] = {PORT_ASK_COMMITS, false},
+        [VF_TEST_COMMITS] = {PORT_ASK_COMMITS, false},
+        [VF_DISTANCE] = {PORT_ASK_DISTANCE, false},
     };
     const struct model_cluster *cluster = &entry->spec->cluster[side];
     char scratch[300];
@@ -196,8 +202,16 @@ static void ask_take(struct ticket *ticket, const struct port_kafka_event *event
         facts->groups = event->group_count == VERIFY_GROUPS ? ask_copy_groups(event->groups, VERIFY_GROUPS) : NULL;
         break;
     case VF_DISTANCE: ask_distance(ticket, event->number); break;
-    case VF_READ_RIGHT: case VF_TS_READ_RIGHT: case VF_ACCESS: case VF_VALUES: case VF_CONNECT: case VF_CONNECTORS: case VF_PODS: case VF_JOBS:
-    case VF_LOGS: case VF_COUNT: break;
+    case VF_READ_RIGHT:
+    case VF_TS_READ_RIGHT:
+    case VF_ACCESS:
+    case VF_VALUES:
+    case VF_CONNECT:
+    case VF_CONNECTORS:
+    case VF_PODS:
+    case VF_JOBS:
+    case VF_LOGS:
+    case VF_COUNT: break;
     }
 }
 
@@ -219,7 +233,8 @@ static void ask_answered(struct ticket *ticket, const struct port_kafka_event *e
     const struct dv_err *err = ask_error(ticket, event);
     facts->asked[ticket->fact] = false;
     if (err != NULL) {
-        dv_log(DV_LOG_DEBUG, "no answer", "resource", ticket->entry->key, "question", verify_fact_text(ticket->fact), "error", err->text, NULL);
+        dv_log(DV_LOG_DEBUG, "no answer", "resource", ticket->entry->key, "question", verify_fact_text(ticket->fact), "error", err->text,
+               NULL);
         stamp->failed_ms = ctl_now(ticket->entry->ctl).mono_ms;
         stamp->err = *err;
     } else {
@@ -268,7 +283,8 @@ void ask_answer(struct ticket *ticket, const struct port_kafka_event *event)
         facts->stamp[fact].err = event->err;
         break;
     }
-    case PORT_KAFKA_PRODUCED: case PORT_KAFKA_COMMITTED: break;
+    case PORT_KAFKA_PRODUCED:
+    case PORT_KAFKA_COMMITTED: break;
     }
 }
 

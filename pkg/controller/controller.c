@@ -93,7 +93,8 @@ bool ctl_json_same(const json_t *a, const json_t *b)
         return false;
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach ((json_t *)(uintptr_t)a, key, value) {
+    json_object_foreach((json_t *)(uintptr_t)a, key, value)
+    {
         const json_t *other = json_object_get(b, key);
         if (other == NULL || !ctl_json_same(value, other))
             return false;
@@ -120,7 +121,8 @@ void controller_free(struct controller *ctl)
         entry_remove(ctl->entries);
     struct ticket *ticket = NULL;
     struct ticket *next = NULL;
-    HASH_ITER (hh, ctl->tickets, ticket, next) {
+    HASH_ITER(hh, ctl->tickets, ticket, next)
+    {
         if (ticket->kind == TICKET_RESOURCES)
             ctl->kube.watch_stop(ctl->kube.impl, ticket->id);
         ticket_drop(ctl, ticket);
@@ -168,7 +170,9 @@ static void controller_on_resources(struct controller *ctl, const struct port_ku
         dv_log(DV_LOG_WARN, "cannot watch DistributionVerifications", "error", event->err.text, NULL);
         controller_ready(ctl, ctl->synced, event->err.text);
         break;
-    case PORT_KUBE_ANSWER: case PORT_KUBE_LINES: case PORT_KUBE_LOG_END: break;
+    case PORT_KUBE_ANSWER:
+    case PORT_KUBE_LINES:
+    case PORT_KUBE_LOG_END: break;
     }
 }
 
@@ -199,11 +203,19 @@ void controller_on_kube(void *arg, const struct port_kube_event *event)
         act_patched(entry, side, event);
         break;
     }
-    case TICKET_ACCESS: case TICKET_WATCH_VALUES: case TICKET_WATCH_CONNECT: case TICKET_WATCH_CONNECTORS: case TICKET_WATCH_PODS:
-    case TICKET_WATCH_JOBS: case TICKET_LOG:
-        observe_kube(ticket, event);
-        break;
-    case TICKET_CLIENT: case TICKET_ASK: case TICKET_PRODUCE: case TICKET_COMMIT: case TICKET_READER: case TICKET_TS_READER: return;
+    case TICKET_ACCESS:
+    case TICKET_WATCH_VALUES:
+    case TICKET_WATCH_CONNECT:
+    case TICKET_WATCH_CONNECTORS:
+    case TICKET_WATCH_PODS:
+    case TICKET_WATCH_JOBS:
+    case TICKET_LOG: observe_kube(ticket, event); break;
+    case TICKET_CLIENT:
+    case TICKET_ASK:
+    case TICKET_PRODUCE:
+    case TICKET_COMMIT:
+    case TICKET_READER:
+    case TICKET_TS_READER: return;
     }
     entry_due_now(entry);
 }
@@ -218,7 +230,10 @@ void controller_on_kafka(void *arg, const struct port_kafka_event *event)
     switch (event->kind) {
     case PORT_KAFKA_PRODUCED: act_produced(entry, event); break;
     case PORT_KAFKA_COMMITTED: act_committed(entry, event); break;
-    case PORT_KAFKA_ANSWER: case PORT_KAFKA_RECORD: case PORT_KAFKA_POSITION: case PORT_KAFKA_TROUBLE: ask_answer(ticket, event); break;
+    case PORT_KAFKA_ANSWER:
+    case PORT_KAFKA_RECORD:
+    case PORT_KAFKA_POSITION:
+    case PORT_KAFKA_TROUBLE: ask_answer(ticket, event); break;
     }
     entry_due_now(entry);
 }

@@ -15,7 +15,7 @@ struct controller_options {
     bool allow_cross_namespace;
     const char *instance; /* name of this process in events */
     struct dv_now (*clock)(void *arg);
-    void (*wake)(void *arg); /* something became due: call controller_run() soon */
+    void (*wake)(void *arg);                               /* something became due: call controller_run() soon */
     void (*ready)(void *arg, bool ready, const char *why); /* may be NULL */
     void *arg;
 };

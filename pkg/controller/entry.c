@@ -34,7 +34,8 @@ static void entry_check_namespaces(struct entry *entry)
             continue;
         dv_err_clear(&entry->spec_err);
         (void)dv_err_set(&entry->spec_err, DV_ERR_INVALID,
-                         "spec.clusters.%s.namespace: %s is not the resource's own namespace; give a kubeConfig, or run the controller with --allow-cross-namespace",
+                         "spec.clusters.%s.namespace: %s is not the resource's own namespace; give a kubeConfig, or run the controller "
+                         "with --allow-cross-namespace",
                          side == MODEL_A ? "a" : "b", cluster->ns);
         model_spec_free(entry->spec);
         entry->spec = NULL;
@@ -133,9 +134,9 @@ static void entry_drop_tickets(struct entry *entry)
 {
     struct ticket *ticket = NULL;
     struct ticket *next = NULL;
-    HASH_ITER (hh, entry->ctl->tickets, ticket, next)
-        if (ticket->entry == entry)
-            ticket_drop(entry->ctl, ticket);
+    HASH_ITER(hh, entry->ctl->tickets, ticket, next)
+    if (ticket->entry == entry)
+        ticket_drop(entry->ctl, ticket);
 }
 
 void entry_remove(struct entry *entry)
@@ -170,7 +171,8 @@ void entry_remove(struct entry *entry)
         entry_due(ctl->order[i], 0); /* one that waited for this one may start */
 }
 
-static bool entry_same_distributor(const struct entry *a, const struct model_cluster *x, const struct entry *b, const struct model_cluster *y)
+static bool entry_same_distributor(const struct entry *a, const struct model_cluster *x, const struct entry *b,
+                                   const struct model_cluster *y)
 {
     bool own = x->kubeconfig_secret == NULL && y->kubeconfig_secret == NULL;
     bool same_server = own || (dv_streq(x->kubeconfig_secret, y->kubeconfig_secret) && dv_streq(a->ns, b->ns));

@@ -48,6 +48,8 @@ struct ticket {
 /* Log of one container of one pod since the stage began. */
 struct ctl_log {
     char *pod_uid;
+    int64_t restarts; /* which life of the container */
+    bool previous;    /* read once more from the end of that life */
     port_id id;
     int64_t since_ms;
     int64_t fed_ms; /* monotonic; 0: nothing open */
@@ -121,8 +123,8 @@ struct entry {
     struct verify_memory memory;
     struct probe_table probes;
     struct ctl_side side[MODEL_SIDES];
-    bool holds_place; /* among max_runs */
-    bool writing;     /* a status or finalizer write is under way: no turn before its answer */
+    bool holds_place;         /* among max_runs */
+    bool writing;             /* a status or finalizer write is under way: no turn before its answer */
     struct verify_plan *plan; /* waits for that answer */
     bool act_asked_records;
     size_t act_records, act_answers;
@@ -155,7 +157,7 @@ struct ticket *ticket_find(struct controller *ctl, port_id id);
 void ticket_drop(struct controller *ctl, struct ticket *ticket);
 void entry_due(struct entry *entry, int64_t at_ms);
 void entry_due_now(struct entry *entry);
-int64_t ctl_version(const char *resource_version); /* -1 when it is no number */
+int64_t ctl_version(const char *resource_version);    /* -1 when it is no number */
 bool ctl_json_same(const json_t *a, const json_t *b); /* numbers by value: an API server writes 1.0 as 1 */
 
 /* entry.c */

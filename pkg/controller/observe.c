@@ -81,8 +81,8 @@ static void observe_job_watch(struct entry *entry, enum model_side side, bool wa
     struct dv_buf labels = DV_BUF_INIT(4096);
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach (json_object_get(cluster->distributor.init_job_selector, "matchLabels"), key, value)
-        (void)dv_buf_addf(&labels, "%s%s=%s", labels.len > 0 ? "," : "", key, json_string_value(value) != NULL ? json_string_value(value) : "");
+    json_object_foreach(json_object_get(cluster->distributor.init_job_selector, "matchLabels"), key, value)(void)
+        dv_buf_addf(&labels, "%s%s=%s", labels.len > 0 ? "," : "", key, json_string_value(value) != NULL ? json_string_value(value) : "");
     struct port_resource jobs = {.group = "batch", .version = "v1", .plural = "jobs", .ns = cluster->ns};
     facts->watch_jobs = observe_watch(entry, side, TICKET_WATCH_JOBS, VF_JOBS, jobs, labels.len > 0 ? dv_buf_text(&labels) : NULL);
     dv_buf_free(&labels);
@@ -187,8 +187,21 @@ static void observe_object(struct ticket *ticket, const struct port_kube_event *
     case VF_CONNECTORS: observe_connector(entry, ticket->side, event); break;
     case VF_PODS: observe_pod(entry, ticket->side, event); break;
     case VF_JOBS: observe_job(entry, ticket->side, event); break;
-    case VF_CLUSTER_ID: case VF_TEST_TOPIC: case VF_TS_TOPIC: case VF_TEST_LOG: case VF_TS_LOG: case VF_READ_RIGHT: case VF_TS_READ_RIGHT:
-    case VF_ACLS: case VF_GROUPS: case VF_MD_COMMITS: case VF_TEST_COMMITS: case VF_DISTANCE: case VF_ACCESS: case VF_LOGS: case VF_COUNT: break;
+    case VF_CLUSTER_ID:
+    case VF_TEST_TOPIC:
+    case VF_TS_TOPIC:
+    case VF_TEST_LOG:
+    case VF_TS_LOG:
+    case VF_READ_RIGHT:
+    case VF_TS_READ_RIGHT:
+    case VF_ACLS:
+    case VF_GROUPS:
+    case VF_MD_COMMITS:
+    case VF_TEST_COMMITS:
+    case VF_DISTANCE:
+    case VF_ACCESS:
+    case VF_LOGS:
+    case VF_COUNT: break;
     }
 }
 
@@ -198,11 +211,16 @@ static const struct {
     const char *verb, *group, *resource, *subresource;
     bool values;
 } observe_rights[] = {
-    {"list", STRIMZI, "kafkaconnects", NULL, false},   {"watch", STRIMZI, "kafkaconnects", NULL, false},
-    {"list", STRIMZI, "kafkaconnectors", NULL, false}, {"watch", STRIMZI, "kafkaconnectors", NULL, false},
-    {"list", "", "pods", NULL, false},                 {"watch", "", "pods", NULL, false},
-    {"get", "", "pods", "log", false},                 {"get", "", NULL, NULL, true},
-    {"watch", "", NULL, NULL, true},                   {"patch", "", NULL, NULL, true},
+    {"list", STRIMZI, "kafkaconnects", NULL, false},
+    {"watch", STRIMZI, "kafkaconnects", NULL, false},
+    {"list", STRIMZI, "kafkaconnectors", NULL, false},
+    {"watch", STRIMZI, "kafkaconnectors", NULL, false},
+    {"list", "", "pods", NULL, false},
+    {"watch", "", "pods", NULL, false},
+    {"get", "", "pods", "log", false},
+    {"get", "", NULL, NULL, true},
+    {"watch", "", NULL, NULL, true},
+    {"patch", "", NULL, NULL, true},
 };
 #define RIGHTS (sizeof observe_rights / sizeof observe_rights[0])
 
@@ -215,8 +233,9 @@ void observe_access(struct entry *entry, enum model_side side)
     struct port_resource target = target_resource(entry, side);
     facts->access_missing[0] = '\0';
     for (size_t i = 0; i < RIGHTS; i++) {
-        json_t *attributes = json_pack("{s:s, s:s, s:s, s:s}", "namespace", entry->spec->cluster[side].ns, "verb", observe_rights[i].verb, "group",
-                                       observe_rights[i].group, "resource", observe_rights[i].values ? target.plural : observe_rights[i].resource);
+        json_t *attributes =
+            json_pack("{s:s, s:s, s:s, s:s}", "namespace", entry->spec->cluster[side].ns, "verb", observe_rights[i].verb, "group",
+                      observe_rights[i].group, "resource", observe_rights[i].values ? target.plural : observe_rights[i].resource);
         if (observe_rights[i].subresource != NULL)
             json_object_set_new(attributes, "subresource", json_string(observe_rights[i].subresource));
         if (observe_rights[i].values)
@@ -252,8 +271,9 @@ static void observe_access_answer(struct ticket *ticket, const struct port_kube_
     else if (!allowed && facts->access_missing[0] == '\0' && entry->spec != NULL)
         (void)dv_format(facts->access_missing, sizeof facts->access_missing, "%s %s%s%s%s%s", observe_rights[i].verb,
                         observe_rights[i].values ? target_resource(entry, side).plural : observe_rights[i].resource,
-                        observe_rights[i].subresource != NULL ? "/" : "", observe_rights[i].subresource != NULL ? observe_rights[i].subresource : "",
-                        observe_rights[i].values ? " " : "", observe_rights[i].values ? target_resource(entry, side).name : "");
+                        observe_rights[i].subresource != NULL ? "/" : "",
+                        observe_rights[i].subresource != NULL ? observe_rights[i].subresource : "", observe_rights[i].values ? " " : "",
+                        observe_rights[i].values ? target_resource(entry, side).name : "");
     if (facts->access_open == 0) {
         facts->asked[VF_ACCESS] = false;
         if (facts->stamp[VF_ACCESS].failed_ms < asked)
@@ -263,10 +283,10 @@ static void observe_access_answer(struct ticket *ticket, const struct port_kube_
 
 /* ---------------------------------------------------------------- logs */
 
-static struct ctl_log *observe_find_log(struct ctl_side *facts, const char *uid)
+static struct ctl_log *observe_find_log(struct ctl_side *facts, const char *uid, int64_t restarts, bool previous)
 {
     for (struct ctl_log *log = facts->logs; log != NULL; log = log->next)
-        if (dv_streq(log->pod_uid, uid))
+        if (dv_streq(log->pod_uid, uid) && log->restarts == restarts && log->previous == previous)
             return log;
     return NULL;
 }
@@ -293,7 +313,8 @@ static void observe_drop_logs(struct entry *entry, enum model_side side)
     }
 }
 
-static void observe_follow(struct entry *entry, enum model_side side, const struct fact_pod *pod, int64_t since_ms)
+static void observe_follow(struct entry *entry, enum model_side side, const struct fact_pod *pod, int64_t restarts, bool previous,
+                           int64_t since_ms)
 {
     struct controller *ctl = entry->ctl;
     struct ctl_side *facts = &entry->side[side];
@@ -302,6 +323,8 @@ static void observe_follow(struct entry *entry, enum model_side side, const stru
     ticket->fact = VF_LOGS;
     log->id = ticket->id;
     log->pod_uid = dv_strdup(pod->uid);
+    log->restarts = restarts;
+    log->previous = previous;
     log->since_ms = since_ms;
     log->log = distributor_log_new(pod->name, entry->spec->log_allow, entry->spec->log_allow_count);
     log->next = facts->logs;
@@ -310,7 +333,8 @@ static void observe_follow(struct entry *entry, enum model_side side, const stru
                               .ns = entry->spec->cluster[side].ns,
                               .pod = pod->name,
                               .container = pod->container,
-                              .since_ms = since_ms};
+                              .since_ms = since_ms,
+                              .previous = previous};
     ctl->kube.log(ctl->kube.impl, log->id, &follow);
 }
 
@@ -322,8 +346,14 @@ static void observe_logs(struct entry *entry, enum model_side side, bool wanted,
         observe_drop_logs(entry, side);
     for (size_t i = 0; wanted && i < facts->pod_count; i++) {
         const struct fact_pod *pod = facts->pods[i];
-        if (pod->container != NULL && pod->container[0] != '\0' && dv_streq(pod->phase, "Running") && observe_find_log(facts, pod->uid) == NULL)
-            observe_follow(entry, side, pod, since_ms);
+        if (pod->container == NULL || pod->container[0] == '\0' || !dv_streq(pod->phase, "Running"))
+            continue;
+        if (observe_find_log(facts, pod->uid, pod->restarts, false) != NULL)
+            continue;
+        /* A life that ended during the stage is read to its end: the stream may have broken before its last words. */
+        if (observe_find_log(facts, pod->uid, pod->restarts - 1, false) != NULL)
+            observe_follow(entry, side, pod, pod->restarts - 1, true, since_ms);
+        observe_follow(entry, side, pod, pod->restarts, false, since_ms);
     }
 }
 
@@ -463,10 +493,10 @@ static void observe_client(struct entry *entry, enum model_side side, bool wante
     facts->client = 0;
     struct ticket *ticket = NULL;
     struct ticket *next = NULL;
-    HASH_ITER (hh, ctl->tickets, ticket, next)
-        if (ticket->entry == entry && ticket->side == side &&
-            (ticket->kind == TICKET_ASK || ticket->kind == TICKET_PRODUCE || ticket->kind == TICKET_COMMIT))
-            ticket_drop(ctl, ticket);
+    HASH_ITER(hh, ctl->tickets, ticket, next)
+    if (ticket->entry == entry && ticket->side == side &&
+        (ticket->kind == TICKET_ASK || ticket->kind == TICKET_PRODUCE || ticket->kind == TICKET_COMMIT))
+        ticket_drop(ctl, ticket);
     memset(facts->asked, 0, sizeof facts->asked);
     for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
         facts->stamp[fact] = (struct verify_stamp){0};
@@ -516,7 +546,8 @@ void observe_kube(struct ticket *ticket, const struct port_kube_event *event)
     struct ctl_side *facts = &ticket->entry->side[ticket->side];
     int64_t now = ctl_now(ticket->entry->ctl).mono_ms;
     switch (event->kind) {
-    case PORT_KUBE_ITEM: case PORT_KUBE_GONE:
+    case PORT_KUBE_ITEM:
+    case PORT_KUBE_GONE:
         observe_object(ticket, event);
         if (facts->stamp[ticket->fact].as_of_ms != 0)
             observe_known(facts, ticket->fact, now);
@@ -528,6 +559,7 @@ void observe_kube(struct ticket *ticket, const struct port_kube_event *event)
         break;
     case PORT_KUBE_TROUBLE: observe_failed(facts, ticket->fact, now, &event->err); break;
     case PORT_KUBE_ANSWER: observe_access_answer(ticket, event); break;
-    case PORT_KUBE_LINES: case PORT_KUBE_LOG_END: observe_lines(ticket, event); break;
+    case PORT_KUBE_LINES:
+    case PORT_KUBE_LOG_END: observe_lines(ticket, event); break;
     }
 }

@@ -16,7 +16,8 @@ static enum verify_health turn_health(enum distributor_health health)
     case DISTRIBUTOR_HEALTHY: return VERIFY_HEALTHY;
     case DISTRIBUTOR_FAILED: return VERIFY_FAILED;
     case DISTRIBUTOR_BLOCKED: return VERIFY_BLOCKED;
-    case DISTRIBUTOR_WAIT: case DISTRIBUTOR_OFF: break;
+    case DISTRIBUTOR_WAIT:
+    case DISTRIBUTOR_OFF: break;
     }
     return VERIFY_WAIT;
 }
@@ -190,7 +191,8 @@ static void turn_write_finalizer(struct entry *entry, bool wanted)
     json_t *body = json_pack("{s:{s:s, s:s, s:o}}", "metadata", "uid", entry->uid, "resourceVersion", entry->version, "finalizers", list);
     struct port_call call = {
         .verb = PORT_MERGE_PATCH,
-        .resource = {.group = CONTROLLER_GROUP, .version = CONTROLLER_VERSION, .plural = CONTROLLER_PLURAL, .ns = entry->ns, .name = entry->name},
+        .resource =
+            {.group = CONTROLLER_GROUP, .version = CONTROLLER_VERSION, .plural = CONTROLLER_PLURAL, .ns = entry->ns, .name = entry->name},
         .body = body,
     };
     entry->writing = true;
@@ -256,8 +258,8 @@ static void turn_back_off(struct entry *entry, const struct dv_err *err, const c
     wait += (int64_t)(dv_random_u64() % (uint64_t)(wait / 2 + 1));
     entry->not_before_ms = ctl_now(entry->ctl).mono_ms + wait;
     entry_due(entry, entry->not_before_ms);
-    dv_log(err->kind == DV_ERR_CONFLICT ? DV_LOG_DEBUG : DV_LOG_WARN, what, "resource", entry->key, "run", entry->status.run.id, "error", err->text,
-           NULL);
+    dv_log(err->kind == DV_ERR_CONFLICT ? DV_LOG_DEBUG : DV_LOG_WARN, what, "resource", entry->key, "run", entry->status.run.id, "error",
+           err->text, NULL);
 }
 
 static void turn_take_version(struct entry *entry, const json_t *object)

@@ -40,8 +40,8 @@ struct fact_connector {
     bool authorization;         /* the cause is TopicAuthorization/GroupAuthorization/ClusterAuthorization */
     bool plugin_missing;        /* the class is not in the image */
     enum fact_connector_state state;
-    bool source;         /* connectorStatus.type is source: it has no consumer group */
-    int32_t tasks;       /* tasks[] counted, never status.tasksMax */
+    bool source;   /* connectorStatus.type is source: it has no consumer group */
+    int32_t tasks; /* tasks[] counted, never status.tasksMax */
     int32_t tasks_running;
     int32_t tasks_failed;
     int32_t first_failed_task; /* -1: none */
@@ -75,7 +75,7 @@ struct fact_connect {
 struct fact_pod {
     char *name;
     char *uid;
-    char *connect; /* label strimzi.io/cluster */
+    char *connect;   /* label strimzi.io/cluster */
     bool is_connect; /* label strimzi.io/kind is KafkaConnect */
     bool ready;
     bool deleting;
@@ -117,7 +117,7 @@ enum fact_log_kind {
 /* One log record with its trace, equal ones folded. */
 struct fact_log_finding {
     enum fact_log_kind kind;
-    bool warning; /* WARN, else ERROR, FATAL or no level */
+    bool warning;                  /* WARN, else ERROR, FATAL or no level */
     int64_t first_line, last_line; /* of the first such record, from 1 */
     int64_t count;
     int64_t first_ms, last_ms; /* wall time of the first and last record; 0 when the line has none */
@@ -136,17 +136,27 @@ struct fact_topic {
     bool found;
     int32_t partitions;
     bool configs_known;
-    bool create_time; /* message.timestamp.type is CreateTime */
-    bool compacted;   /* cleanup.policy holds compact */
-    bool deleted;     /* cleanup.policy holds delete */
+    bool create_time;     /* message.timestamp.type is CreateTime */
+    bool compacted;       /* cleanup.policy holds compact */
+    bool deleted;         /* cleanup.policy holds delete */
     int64_t retention_ms; /* -1: unlimited */
 };
 
 enum fact_acl_match { FACT_ACL_LITERAL, FACT_ACL_PREFIXED }; /* the literal name "*" is the wildcard */
 enum fact_acl_resource { FACT_ACL_TOPIC, FACT_ACL_GROUP, FACT_ACL_CLUSTER, FACT_ACL_TRANSACTIONAL_ID, FACT_ACL_OTHER };
 enum fact_acl_operation {
-    FACT_ACL_ALL, FACT_ACL_READ, FACT_ACL_WRITE, FACT_ACL_CREATE, FACT_ACL_DELETE, FACT_ACL_ALTER, FACT_ACL_DESCRIBE,
-    FACT_ACL_DESCRIBE_CONFIGS, FACT_ACL_ALTER_CONFIGS, FACT_ACL_CLUSTER_ACTION, FACT_ACL_IDEMPOTENT_WRITE, FACT_ACL_OP_OTHER,
+    FACT_ACL_ALL,
+    FACT_ACL_READ,
+    FACT_ACL_WRITE,
+    FACT_ACL_CREATE,
+    FACT_ACL_DELETE,
+    FACT_ACL_ALTER,
+    FACT_ACL_DESCRIBE,
+    FACT_ACL_DESCRIBE_CONFIGS,
+    FACT_ACL_ALTER_CONFIGS,
+    FACT_ACL_CLUSTER_ACTION,
+    FACT_ACL_IDEMPOTENT_WRITE,
+    FACT_ACL_OP_OTHER,
 };
 
 /* One ACL binding. Principals are opaque: compared byte for byte ("User:*" is Kafka's own wildcard). */
@@ -180,8 +190,8 @@ struct fact_group {
 /* Committed or log offsets by partition, -1: none. */
 struct fact_offsets {
     int32_t partitions;
-    int64_t *low;  /* log start; NULL for commits */
-    int64_t *high; /* log end (high watermark), or the committed offset */
+    int64_t *low;    /* log start; NULL for commits */
+    int64_t *high;   /* log end (high watermark), or the committed offset */
     int64_t *stable; /* last stable offset; NULL when not asked */
 };
 

@@ -34,11 +34,11 @@ enum port_verb { PORT_GET, PORT_CREATE, PORT_REPLACE, PORT_MERGE_PATCH, PORT_DEL
 
 /* One API resource, addressed. */
 struct port_resource {
-    const char *group;    /* "" is the core group */
-    const char *version;  /* NULL: discovered, the newest that is served (Strimzi: v1, else v1beta2) */
+    const char *group;   /* "" is the core group */
+    const char *version; /* NULL: discovered, the newest that is served (Strimzi: v1, else v1beta2) */
     const char *plural;
-    const char *ns;       /* NULL: cluster-scoped, or all namespaces in a watch */
-    const char *name;     /* NULL: the collection */
+    const char *ns;          /* NULL: cluster-scoped, or all namespaces in a watch */
+    const char *name;        /* NULL: the collection */
     const char *subresource; /* NULL or "status" */
 };
 
@@ -170,7 +170,8 @@ struct port_kafka {
     /* Idempotent, acks=all. Records are copied. */
     void (*produce)(void *impl, port_id client, port_id id, const char *topic, const struct fact_record *records, size_t count);
     /* Sets the group's committed offsets on the topic; offsets[p] < 0: partition is left alone. Refused while the group has members. */
-    void (*commit)(void *impl, port_id client, port_id id, const char *group, const char *topic, const int64_t *offsets, int32_t partitions);
+    void (*commit)(void *impl, port_id client, port_id id, const char *group, const char *topic, const int64_t *offsets,
+                   int32_t partitions);
     /* Assigns and seeks, read_committed, no group. */
     void (*read)(void *impl, port_id client, port_id id, const struct port_reader *reader);
     void (*read_stop)(void *impl, port_id id);

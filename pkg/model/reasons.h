@@ -5,66 +5,66 @@
 
 enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, MODEL_INCONCLUSIVE, MODEL_ABORTED };
 
-#define MODEL_REASONS(X) \
-    X(None, NO_VERDICT, "") \
-    X(ClusterUnreachable, ERROR, "check that the brokers or the API server answer from where the controller runs") \
-    X(ConnectNotReady, ERROR, "look at the Kafka Connect pods") \
-    X(AuthenticationFailed, ERROR, "check user name, password or certificate in spec.clusters.*.kafka.authentication") \
-    X(CertificateInvalid, ERROR, "check trustedCertificates and certificateAndKey") \
-    X(SecretNotFound, ERROR, "create the Secret or correct its name and key") \
-    X(PermissionMissing, ERROR, "give the right that is named") \
-    X(ValuesNotFound, ERROR, "create the values object or correct spec.clusters.*.distributor.values") \
-    X(ValuesInvalid, ERROR, "correct the values text") \
-    X(ValuesNotApplied, ERROR, "look at the tool that applies the values") \
-    X(ValuesReverted, FAILED, "find out what put the old values back") \
-    X(ValuesChanged, FAILED, "find out who changed the values during the run") \
-    X(SameKafkaCluster, FAILED, "correct bootstrapServers") \
-    X(TopicNotFound, FAILED, "create the test topic on both clusters") \
+#define MODEL_REASONS(X)                                                                                                            \
+    X(None, NO_VERDICT, "")                                                                                                         \
+    X(ClusterUnreachable, ERROR, "check that the brokers or the API server answer from where the controller runs")                  \
+    X(ConnectNotReady, ERROR, "look at the Kafka Connect pods")                                                                     \
+    X(AuthenticationFailed, ERROR, "check user name, password or certificate in spec.clusters.*.kafka.authentication")              \
+    X(CertificateInvalid, ERROR, "check trustedCertificates and certificateAndKey")                                                 \
+    X(SecretNotFound, ERROR, "create the Secret or correct its name and key")                                                       \
+    X(PermissionMissing, ERROR, "give the right that is named")                                                                     \
+    X(ValuesNotFound, ERROR, "create the values object or correct spec.clusters.*.distributor.values")                              \
+    X(ValuesInvalid, ERROR, "correct the values text")                                                                              \
+    X(ValuesNotApplied, ERROR, "look at the tool that applies the values")                                                          \
+    X(ValuesReverted, FAILED, "find out what put the old values back")                                                              \
+    X(ValuesChanged, FAILED, "find out who changed the values during the run")                                                      \
+    X(SameKafkaCluster, FAILED, "correct bootstrapServers")                                                                         \
+    X(TopicNotFound, FAILED, "create the test topic on both clusters")                                                              \
     X(TopicUnsuitable, FAILED, "use a test topic with equal partition counts, CreateTime, no compaction and long enough retention") \
-    X(GroupNotEmpty, FAILED, "use a test group without members") \
-    X(DistributionAlreadyOn, FAILED, "switch distribution off or set spec.takeOver") \
-    X(PrincipalNotListed, FAILED, "add the principal to init.principals") \
-    X(InitJobFailed, FAILED, "look at the init job's log") \
-    X(TimestampsTopicNotFound, FAILED, "check spec.timestampsTopic and the init job") \
-    X(ForeignReplicator, FAILED, "stop what copies records between the clusters") \
-    X(UnexpectedConnectorRunning, FAILED, "remove the connector") \
-    X(GroupActive, INCONCLUSIVE, "stop the members of the test group") \
-    X(AclMissing, FAILED, "add the principal to init.principals of the cluster that is named") \
-    X(ConnectorFailed, FAILED, "look at the connector's trace") \
-    X(TaskFailed, FAILED, "look at the task's trace") \
-    X(PluginMissing, FAILED, "use an image that holds the connector's class") \
-    X(LogsNotClean, FAILED, "look at the log line") \
-    X(LoopDetected, FAILED, "check the distribution model and the level configuration") \
-    X(RedeliverySuspected, INCONCLUSIVE, "nothing; it is tried again") \
-    X(DuplicateRecords, FAILED, "check whether two Distributors write to one target") \
-    X(OpenTransaction, INCONCLUSIVE, "end the open transaction on the test topic") \
-    X(RecordsMissing, FAILED, "check level, left-over copy flags and filters") \
-    X(TopicNotSubscribed, FAILED, "check the Message Distributor's topics pattern") \
-    X(DistributionStalled, FAILED, "look at the Message Distributor") \
-    X(LagNotDrained, FAILED, "look at the partition that is named") \
-    X(RecordAltered, FAILED, "check transforms and converters") \
-    X(TimestampRecordNotSeen, INCONCLUSIVE, "check spec.timestampsTopic") \
-    X(TimestampRecordMissing, FAILED, "look at the Offset Distributor") \
-    X(TimestampsOutOfOrder, INCONCLUSIVE, "keep other producers off the test topic") \
-    X(OffsetNotMoved, FAILED, "look at the Offset Committer") \
-    X(OffsetBeyondLogEnd, FAILED, "the number was copied, not translated") \
-    X(OffsetAhead, FAILED, "consumers would skip records") \
-    X(OffsetRewound, FAILED, "find out what moved the offset back") \
-    X(OffsetBehindTolerance, FAILED, "look at the Offset Committer or raise checks.behindTolerance") \
-    X(OffsetEcho, FAILED, "the offset that came back moves the group again and again") \
-    X(ValuesNotPersisted, FAILED, "write what is live into the values") \
-    X(StageDeadlineExceeded, ERROR, "look at what the message says is waited for") \
-    X(RunDeadlineExceeded, ERROR, "look at what the message says is waited for") \
-    X(EffectUnknown, INCONCLUSIVE, "nothing; it is tried again with new ids") \
-    X(StageNotAvailable, ERROR, "use a version that has this stage") \
-    X(InvalidSpec, ERROR, "correct the field that is named") \
-    X(Conflict, NO_VERDICT, "wait for the other verification or delete it") \
-    X(Aborted, ABORTED, "nothing") \
-    X(SpecChanged, ABORTED, "nothing; a new run starts") \
-    X(Passed, PASSED, "") \
-    X(Stale, NO_VERDICT, "set the annotation distverify.io/reverify") \
-    X(Running, NO_VERDICT, "") \
-    X(Pending, NO_VERDICT, "") \
+    X(GroupNotEmpty, FAILED, "use a test group without members")                                                                    \
+    X(DistributionAlreadyOn, FAILED, "switch distribution off or set spec.takeOver")                                                \
+    X(PrincipalNotListed, FAILED, "add the principal to init.principals")                                                           \
+    X(InitJobFailed, FAILED, "look at the init job's log")                                                                          \
+    X(TimestampsTopicNotFound, FAILED, "check spec.timestampsTopic and the init job")                                               \
+    X(ForeignReplicator, FAILED, "stop what copies records between the clusters")                                                   \
+    X(UnexpectedConnectorRunning, FAILED, "remove the connector")                                                                   \
+    X(GroupActive, INCONCLUSIVE, "stop the members of the test group")                                                              \
+    X(AclMissing, FAILED, "add the principal to init.principals of the cluster that is named")                                      \
+    X(ConnectorFailed, FAILED, "look at the connector's trace")                                                                     \
+    X(TaskFailed, FAILED, "look at the task's trace")                                                                               \
+    X(PluginMissing, FAILED, "use an image that holds the connector's class")                                                       \
+    X(LogsNotClean, FAILED, "look at the log line")                                                                                 \
+    X(LoopDetected, FAILED, "check the distribution model and the level configuration")                                             \
+    X(RedeliverySuspected, INCONCLUSIVE, "nothing; it is tried again")                                                              \
+    X(DuplicateRecords, FAILED, "check whether two Distributors write to one target")                                               \
+    X(OpenTransaction, INCONCLUSIVE, "end the open transaction on the test topic")                                                  \
+    X(RecordsMissing, FAILED, "check level, left-over copy flags and filters")                                                      \
+    X(TopicNotSubscribed, FAILED, "check the Message Distributor's topics pattern")                                                 \
+    X(DistributionStalled, FAILED, "look at the Message Distributor")                                                               \
+    X(LagNotDrained, FAILED, "look at the partition that is named")                                                                 \
+    X(RecordAltered, FAILED, "check transforms and converters")                                                                     \
+    X(TimestampRecordNotSeen, INCONCLUSIVE, "check spec.timestampsTopic")                                                           \
+    X(TimestampRecordMissing, FAILED, "look at the Offset Distributor")                                                             \
+    X(TimestampsOutOfOrder, INCONCLUSIVE, "keep other producers off the test topic")                                                \
+    X(OffsetNotMoved, FAILED, "look at the Offset Committer")                                                                       \
+    X(OffsetBeyondLogEnd, FAILED, "the number was copied, not translated")                                                          \
+    X(OffsetAhead, FAILED, "consumers would skip records")                                                                          \
+    X(OffsetRewound, FAILED, "find out what moved the offset back")                                                                 \
+    X(OffsetBehindTolerance, FAILED, "look at the Offset Committer or raise checks.behindTolerance")                                \
+    X(OffsetEcho, FAILED, "the offset that came back moves the group again and again")                                              \
+    X(ValuesNotPersisted, FAILED, "write what is live into the values")                                                             \
+    X(StageDeadlineExceeded, ERROR, "look at what the message says is waited for")                                                  \
+    X(RunDeadlineExceeded, ERROR, "look at what the message says is waited for")                                                    \
+    X(EffectUnknown, INCONCLUSIVE, "nothing; it is tried again with new ids")                                                       \
+    X(StageNotAvailable, ERROR, "use a version that has this stage")                                                                \
+    X(InvalidSpec, ERROR, "correct the field that is named")                                                                        \
+    X(Conflict, NO_VERDICT, "wait for the other verification or delete it")                                                         \
+    X(Aborted, ABORTED, "nothing")                                                                                                  \
+    X(SpecChanged, ABORTED, "nothing; a new run starts")                                                                            \
+    X(Passed, PASSED, "")                                                                                                           \
+    X(Stale, NO_VERDICT, "set the annotation distverify.io/reverify")                                                               \
+    X(Running, NO_VERDICT, "")                                                                                                      \
+    X(Pending, NO_VERDICT, "")                                                                                                      \
     X(Suspended, NO_VERDICT, "set spec.suspend to false")
 
 enum model_reason {

@@ -15,8 +15,8 @@ static const char *const state_names[] = {
 static const char *const intent_names[] = {"", "Values", "Records", "Commit"};
 static const char *const side_names[MODEL_SIDES] = {"a", "b"};
 static const char *const condition_types[] = {
-    "Ready",          "Finished",       "PreflightPassed", "InitVerified", "MessagesVerified",
-    "LagDrained",     "OffsetsVerified", "ValuesPersisted", "Reconciling",  "Stalled",
+    "Ready",      "Finished",        "PreflightPassed", "InitVerified", "MessagesVerified",
+    "LagDrained", "OffsetsVerified", "ValuesPersisted", "Reconciling",  "Stalled",
 };
 static const char *const condition_states[] = {"True", "False", "Unknown"};
 

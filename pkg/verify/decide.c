@@ -73,7 +73,8 @@ static enum model_state decide_state(enum model_verdict verdict)
     case MODEL_FAILED: return STATE_FAILED;
     case MODEL_INCONCLUSIVE: return STATE_INCONCLUSIVE;
     case MODEL_ABORTED: return STATE_ABORTED;
-    case MODEL_ERROR: case MODEL_NO_VERDICT: break;
+    case MODEL_ERROR:
+    case MODEL_NO_VERDICT: break;
     }
     return STATE_ERROR;
 }
@@ -181,8 +182,9 @@ static void decide_disable(struct turn *t)
     if (outcome == OUT_WAIT && !late)
         return; /* the patch's answer is on its way */
     t->st->run.left[MODEL_B] = want;
-    turn_note(t, off ? "the Message Distributor of %s was switched off in the values" : "the Message Distributor of %s could not be switched off",
-              turn_name(t, MODEL_B));
+    turn_note(
+        t, off ? "the Message Distributor of %s was switched off in the values" : "the Message Distributor of %s could not be switched off",
+        turn_name(t, MODEL_B));
     (void)dv_strlcpy(t->said, text, sizeof t->said);
     decide_fail(t, MODEL_FAILED, REASON_LoopDetected);
 }
@@ -298,7 +300,9 @@ static void decide_observe(struct turn *t)
     observe->probes_generation = t->m->probes_generation;
     observe->logs_since_ms = t->m->logs_since_wall_ms;
     if (active && decide_reads_timestamps(t))
-        observe->ts_reader[t->stage == STAGE_PERSISTED && dv_ends_with(t->m->step, "B") ? MODEL_A : t->stage == STAGE_PERSISTED ? MODEL_B : t->far] = true;
+        observe->ts_reader[t->stage == STAGE_PERSISTED && dv_ends_with(t->m->step, "B") ? MODEL_A
+                           : t->stage == STAGE_PERSISTED                                ? MODEL_B
+                                                                                        : t->far] = true;
 }
 
 void decide_run(struct turn *t)
@@ -323,7 +327,8 @@ void verify_decide(const struct verify_snapshot *snapshot, struct verify_plan *p
     if (snapshot->memory != NULL)
         plan->memory = *snapshot->memory;
     plan->wake_ms = INT64_MAX;
-    struct turn t = {.s = snapshot, .spec = snapshot->spec, .p = plan, .st = &plan->status, .m = &plan->memory, .now = snapshot->now.mono_ms};
+    struct turn t = {
+        .s = snapshot, .spec = snapshot->spec, .p = plan, .st = &plan->status, .m = &plan->memory, .now = snapshot->now.mono_ms};
     plan->status.observed_generation = snapshot->generation;
     lifecycle_decide(&t);
     if (snapshot->spec != NULL)

@@ -139,7 +139,8 @@ static void evidence_lag(struct turn *t)
     for (int side = 0; side < MODEL_SIDES; side++) {
         const struct verify_side *facts = &t->s->side[side];
         const struct fact_group *group = turn_group(t, (enum model_side)side, MODEL_MD);
-        if (facts->md_commits == NULL || facts->test_log == NULL || group == NULL || facts->test_log->partitions != facts->md_commits->partitions)
+        if (facts->md_commits == NULL || facts->test_log == NULL || group == NULL ||
+            facts->test_log->partitions != facts->md_commits->partitions)
             continue;
         int64_t lag = 0;
         for (int32_t p = 0; p < facts->test_log->partitions; p++)
@@ -155,12 +156,36 @@ static void evidence_lag(struct turn *t)
     json_object_set_new(model_evidence(t->st, t->stage), "lag", list);
 }
 
+/* The command that repeats the stage's check by hand. */
+static void evidence_command(struct turn *t)
+{
+    char command[512];
+    enum model_side far = t->far;
+    const struct model_cluster *cluster = turn_cluster(t, far);
+    if (t->stage == STAGE_PREFLIGHT)
+        (void)dv_format(command, sizeof command, "kafka-topics.sh --bootstrap-server %s --describe --topic %s", cluster->kafka.bootstrap,
+                        cluster->topic);
+    else if (t->stage == STAGE_INIT_A || t->stage == STAGE_INIT_B)
+        (void)dv_format(command, sizeof command, "kafka-acls.sh --bootstrap-server %s --list --topic %s",
+                        turn_cluster(t, t->near)->kafka.bootstrap, turn_cluster(t, t->near)->topic);
+    else if (t->stage < STAGE_OFFSETS_A_TO_B)
+        (void)dv_format(
+            command, sizeof command,
+            "kafka-console-consumer.sh --bootstrap-server %s --topic %s --from-beginning --property print.headers=true | grep %s:%s",
+            cluster->kafka.bootstrap, cluster->topic, PROBE_HEADER_RUN, t->st->run.id);
+    else
+        (void)dv_format(command, sizeof command, "kafka-consumer-groups.sh --bootstrap-server %s --describe --group %s",
+                        cluster->kafka.bootstrap, cluster->group);
+    json_object_set_new(model_evidence(t->st, t->stage), "command", json_string(command));
+}
+
 void evidence_stage(struct turn *t)
 {
     struct model_stage_status *st = &t->st->stages[t->stage];
     evidence_connectors(t);
     evidence_records(t);
     evidence_lag(t);
+    evidence_command(t);
     json_t *evidence = model_evidence(t->st, t->stage);
     if (t->st->run.partitions > 0)
         json_object_set_new(evidence, "partitions", json_integer(t->st->run.partitions));

@@ -110,6 +110,7 @@ bool ts_seen(struct turn *t);
 bool ts_not_seen_late(struct turn *t);
 bool ts_missing_late(struct turn *t);
 bool offset_not_moved_late(struct turn *t);
+bool timestamps_out_of_order(struct turn *t);
 bool offset_behind_late(struct turn *t);
 void note_offsets(struct turn *t);
 bool echo_ahead(struct turn *t);

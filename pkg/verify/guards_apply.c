@@ -17,31 +17,36 @@ static void apply_waits(struct turn *t, enum model_side side, enum model_connect
 bool declared_all(struct turn *t)
 {
     struct model_switches want;
-    for SIDES(side)
-        if (turn_want(t, (enum model_side)side, &want) && !turn_declared(t, (enum model_side)side, &want))
-            return false;
+    for
+        SIDES(side)
+    if (turn_want(t, (enum model_side)side, &want) && !turn_declared(t, (enum model_side)side, &want))
+        return false;
     /* An equal text is not written; from here on the run answers for it. */
-    for SIDES(side) {
-        struct model_run *run = &t->st->run;
-        if (!turn_want(t, (enum model_side)side, &want))
-            continue;
-        if (!run->have_left[side] || memcmp(&run->left[side], &want, sizeof want) != 0)
-            evidence_values(t, (enum model_side)side, false);
-        run->left[side] = want;
-        run->have_left[side] = true;
-    }
+    for
+        SIDES(side)
+        {
+            struct model_run *run = &t->st->run;
+            if (!turn_want(t, (enum model_side)side, &want))
+                continue;
+            if (!run->have_left[side] || memcmp(&run->left[side], &want, sizeof want) != 0)
+                evidence_values(t, (enum model_side)side, false);
+            run->left[side] = want;
+            run->have_left[side] = true;
+        }
     return true;
 }
 
 void write_values(struct turn *t)
 {
     struct model_switches want;
-    for SIDES(side) {
-        if (!turn_want(t, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
-            continue;
-        intent_values(t, (enum model_side)side);
-        return;
-    }
+    for
+        SIDES(side)
+        {
+            if (!turn_want(t, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
+                continue;
+            intent_values(t, (enum model_side)side);
+            return;
+        }
 }
 
 /* ---------------------------------------------------------------- applied, on, off */
@@ -73,18 +78,22 @@ static bool apply_object_gone(struct turn *t, enum model_side side, enum model_c
 bool applied(struct turn *t)
 {
     struct model_switches want;
-    for SIDES(side) {
-        if (!turn_want(t, (enum model_side)side, &want))
-            continue;
-        if (t->s->side[side].stamp[VF_CONNECTORS].as_of_ms == 0)
-            return false;
-        for CONNECTORS(c) {
-            enum model_connector connector = (enum model_connector)c;
-            bool on = turn_wants_connector(t, (enum model_side)side, connector);
-            if (on ? !apply_object_there(t, (enum model_side)side, connector) : !apply_object_gone(t, (enum model_side)side, connector))
+    for
+        SIDES(side)
+        {
+            if (!turn_want(t, (enum model_side)side, &want))
+                continue;
+            if (t->s->side[side].stamp[VF_CONNECTORS].as_of_ms == 0)
                 return false;
+        for
+            CONNECTORS(c)
+            {
+                enum model_connector connector = (enum model_connector)c;
+                bool on = turn_wants_connector(t, (enum model_side)side, connector);
+                if (on ? !apply_object_there(t, (enum model_side)side, connector) : !apply_object_gone(t, (enum model_side)side, connector))
+                    return false;
+            }
         }
-    }
     return true;
 }
 
@@ -173,12 +182,14 @@ static bool apply_side(struct turn *t, enum model_side side, bool *blind)
         (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s", verify_fact_text(VF_GROUPS), turn_name(t, side));
         return false;
     }
-    for CONNECTORS(c) {
-        enum model_connector connector = (enum model_connector)c;
-        bool ok = turn_wants_connector(t, side, connector) ? apply_on(t, side, connector, blind) : connector_off(t, side, connector);
-        if (!ok)
-            return false;
-    }
+    for
+        CONNECTORS(c)
+        {
+            enum model_connector connector = (enum model_connector)c;
+            bool ok = turn_wants_connector(t, side, connector) ? apply_on(t, side, connector, blind) : connector_off(t, side, connector);
+            if (!ok)
+                return false;
+        }
     return true;
 }
 
@@ -186,16 +197,20 @@ static bool apply_side(struct turn *t, enum model_side side, bool *blind)
 static void apply_score(struct turn *t)
 {
     int64_t score = 0;
-    for SIDES(side) {
-        const struct verify_side *facts = &t->s->side[side];
-        for (size_t i = 0; i < facts->pod_count; i++)
-            score += facts->pods[i]->ready;
-        for CONNECTORS(c) {
-            const struct verify_connector *fact = turn_connector(t, (enum model_side)side, (enum model_connector)c);
-            bool on = turn_wants_connector(t, (enum model_side)side, (enum model_connector)c);
-            score += on ? (fact != NULL ? 1 + fact->fact->tasks_running : 0) : (fact == NULL);
+    for
+        SIDES(side)
+        {
+            const struct verify_side *facts = &t->s->side[side];
+            for (size_t i = 0; i < facts->pod_count; i++)
+                score += facts->pods[i]->ready;
+        for
+            CONNECTORS(c)
+            {
+                const struct verify_connector *fact = turn_connector(t, (enum model_side)side, (enum model_connector)c);
+                bool on = turn_wants_connector(t, (enum model_side)side, (enum model_connector)c);
+                score += on ? (fact != NULL ? 1 + fact->fact->tasks_running : 0) : (fact == NULL);
+            }
         }
-    }
     if (score > t->m->best_score) {
         t->m->best_score = score;
         turn_progress(t);
@@ -237,21 +252,23 @@ int64_t unsubscribed_partition(struct turn *t, enum model_side side)
 /* Stable, and still nobody reads the partition after arrival: the pattern does not match. */
 bool partition_unassigned(struct turn *t)
 {
-    for SIDES(side) {
-        int64_t partition = unsubscribed_partition(t, (enum model_side)side);
-        if (partition < 0)
-            continue;
-        int64_t due = t->m->step_since_ms + verify_arrival_ms(t->s);
-        if (t->m->progress_ms + verify_arrival_ms(t->s) > due)
-            due = t->m->progress_ms + verify_arrival_ms(t->s);
-        turn_wake(t, due);
-        if (t->now < due)
-            return false;
-        const struct verify_connector *fact = turn_connector(t, (enum model_side)side, MODEL_MD);
-        turn_say(t, "the Message Distributor of %s reads no partition %lld of topic %s: its topics are \"%s\"", turn_name(t, (enum model_side)side),
-                 (long long)partition, turn_cluster(t, (enum model_side)side)->topic,
-                 fact != NULL && fact->fact->topics != NULL ? fact->fact->topics : "not shown");
-        return true;
-    }
+    for
+        SIDES(side)
+        {
+            int64_t partition = unsubscribed_partition(t, (enum model_side)side);
+            if (partition < 0)
+                continue;
+            int64_t due = t->m->step_since_ms + verify_arrival_ms(t->s);
+            if (t->m->progress_ms + verify_arrival_ms(t->s) > due)
+                due = t->m->progress_ms + verify_arrival_ms(t->s);
+            turn_wake(t, due);
+            if (t->now < due)
+                return false;
+            const struct verify_connector *fact = turn_connector(t, (enum model_side)side, MODEL_MD);
+            turn_say(t, "the Message Distributor of %s reads no partition %lld of topic %s: its topics are \"%s\"",
+                     turn_name(t, (enum model_side)side), (long long)partition, turn_cluster(t, (enum model_side)side)->topic,
+                     fact != NULL && fact->fact->topics != NULL ? fact->fact->topics : "not shown");
+            return true;
+        }
     return false;
 }

@@ -56,8 +56,8 @@ bool values_gone(struct turn *t)
             continue;
         const struct model_values_target *target = &cluster->distributor.values;
         if (!facts->values->found)
-            turn_say(t, "%s: %s %s/%s with the Distributor's values does not exist", cluster->name, global_values_kind(cluster), cluster->ns,
-                     target->name);
+            turn_say(t, "%s: %s %s/%s with the Distributor's values does not exist", cluster->name, global_values_kind(cluster),
+                     cluster->ns, target->name);
         else
             turn_say(t, "%s: %s %s/%s has no key %s", cluster->name, global_values_kind(cluster), cluster->ns, target->name, target->key);
         return true;
@@ -191,8 +191,8 @@ static const char *global_principal(struct turn *t, enum model_side side)
     return distributor->principal_count > 0 ? distributor->principals[0] : "the Distributor's principal";
 }
 
-static void global_say_right(struct turn *t, enum model_side side, const char *who, const char *operation, const char *what, const char *name,
-                             bool denied)
+static void global_say_right(struct turn *t, enum model_side side, const char *who, const char *operation, const char *what,
+                             const char *name, bool denied)
 {
     if (denied)
         turn_say(t, "%s on Kafka cluster %s is denied %s on %s %s by a deny ACL; remove the rule", who, turn_name(t, side), operation, what,
@@ -270,7 +270,8 @@ static bool global_connector_bad(struct turn *t, enum model_side side, enum mode
 {
     if (fact->health != VERIFY_FAILED || fact->fact->tasks_failed > 0 || global_pardoned(t, side, fact))
         return false;
-    turn_say(t, "%s of %s (KafkaConnector %s) failed: %s", model_connector_text(connector), turn_name(t, side), fact->fact->name, fact->why);
+    turn_say(t, "%s of %s (KafkaConnector %s) failed: %s", model_connector_text(connector), turn_name(t, side), fact->fact->name,
+             fact->why);
     return true;
 }
 
@@ -294,17 +295,18 @@ static bool global_restarts_rise(struct turn *t, enum model_side side, enum mode
         m->restarts[side][connector] = count;
         return false;
     }
-    turn_say(t, "%s of %s (KafkaConnector %s) was restarted automatically %lld times since this stage began%s%s", model_connector_text(connector),
-             turn_name(t, side), fact->fact->name, (long long)(count - m->restarts[side][connector]), fact->fact->cause[0] != '\0' ? ": " : "",
-             fact->fact->cause);
+    turn_say(t, "%s of %s (KafkaConnector %s) was restarted automatically %lld times since this stage began%s%s",
+             model_connector_text(connector), turn_name(t, side), fact->fact->name, (long long)(count - m->restarts[side][connector]),
+             fact->fact->cause[0] != '\0' ? ": " : "", fact->fact->cause);
     return true;
 }
 
 static bool global_task_bad(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
 {
     if (fact->fact->tasks_failed > 0 && !global_pardoned(t, side, fact)) {
-        turn_say(t, "task %d of the %s of %s (KafkaConnector %s) failed: %s", fact->fact->first_failed_task, model_connector_text(connector),
-                 turn_name(t, side), fact->fact->name, fact->fact->cause[0] != '\0' ? fact->fact->cause : fact->why);
+        turn_say(t, "task %d of the %s of %s (KafkaConnector %s) failed: %s", fact->fact->first_failed_task,
+                 model_connector_text(connector), turn_name(t, side), fact->fact->name,
+                 fact->fact->cause[0] != '\0' ? fact->fact->cause : fact->why);
         return true;
     }
     return global_restarts_rise(t, side, connector, fact);
@@ -329,8 +331,8 @@ static const struct fact_log_finding *global_dirty(struct turn *t, enum model_si
             if (about_rights && !global_rights_count(t, (enum model_side)side))
                 continue;
             if (finding->kind == FACT_LOG_RETRYING) {
-                turn_note(t, "%s: pod %s line %lld retried: %s", turn_name(t, (enum model_side)side), finding->pod, (long long)finding->first_line,
-                          finding->cause);
+                turn_note(t, "%s: pod %s line %lld retried: %s", turn_name(t, (enum model_side)side), finding->pod,
+                          (long long)finding->first_line, finding->cause);
                 continue;
             }
             *where = (enum model_side)side;
@@ -410,8 +412,8 @@ static bool global_extra_settled(struct turn *t, int64_t for_ms)
     return false;
 }
 
-/* An extra copy where the record was born is a loop, always; copies that keep coming are one, wherever. One extra and no more, or the bits of
- * two levels, is a level mismatch. */
+/* An extra copy where the record was born is a loop, always; copies that keep coming are one, wherever. One extra and no more, or the bits
+ * of two levels, is a level mismatch. */
 bool loop_seen(struct turn *t)
 {
     struct extras found = global_extras(t->s->probes);
@@ -423,7 +425,9 @@ bool loop_seen(struct turn *t)
     if (!growing && !(found.on_origin && mixed) && !(found.on_origin && global_extra_settled(t, t->spec->settle_ms)))
         return false;
     if (growing)
-        turn_say(t, "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution model and levels",
+        turn_say(t,
+                 "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution "
+                 "model and levels",
                  turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), found.most, turn_name(t, found.side));
     else
         turn_say(t, "level mismatch: a record produced on %s was seen %d times on %s%s; check the levels of both Distributors",
@@ -442,7 +446,8 @@ bool redelivery_suspected(struct turn *t)
     struct extras found = global_extras(t->s->probes);
     if (found.probe == NULL || found.on_origin || t->m->disturbed_ms == 0 || !global_extra_watch_ms(t))
         return false;
-    turn_say(t, "%lld records were delivered to %s twice around a restart in Kafka Connect", (long long)found.total, turn_name(t, found.side));
+    turn_say(t, "%lld records were delivered to %s twice around a restart in Kafka Connect", (long long)found.total,
+             turn_name(t, found.side));
     return true;
 }
 
@@ -467,8 +472,11 @@ bool record_altered(struct turn *t)
     static const struct {
         uint32_t bit;
         const char *what;
-    } parts[] = {{PROBE_ALTERED_KEY, "key"}, {PROBE_ALTERED_VALUE, "value"}, {PROBE_ALTERED_HEADER, "header"},
-                 {PROBE_ALTERED_PARTITION, "partition"}, {PROBE_ALTERED_TIMESTAMP, "timestamp"}};
+    } parts[] = {{PROBE_ALTERED_KEY, "key"},
+                 {PROBE_ALTERED_VALUE, "value"},
+                 {PROBE_ALTERED_HEADER, "header"},
+                 {PROBE_ALTERED_PARTITION, "partition"},
+                 {PROBE_ALTERED_TIMESTAMP, "timestamp"}};
     const struct probe_table *table = t->s->probes;
     for (size_t i = 0; table != NULL && i < table->count; i++) {
         for (int side = 0; side < MODEL_SIDES; side++) {
@@ -495,7 +503,8 @@ bool transaction_open(struct turn *t)
             if (facts->reader_stable[p] < 0 || facts->reader_stable[p] >= facts->reader_high[p])
                 continue;
             turn_say(t, "partition %d of topic %s on %s has an open transaction: records behind offset %lld cannot be read", p,
-                     turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), (long long)facts->reader_stable[p]);
+                     turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side),
+                     (long long)facts->reader_stable[p]);
             return true;
         }
     }
@@ -510,8 +519,8 @@ bool group_active(struct turn *t)
         const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
         if (group == NULL || group->members == 0)
             continue;
-        turn_say(t, "group %s on %s has %d members; the offset proof needs it without any", group->name, turn_name(t, (enum model_side)side),
-                 group->members);
+        turn_say(t, "group %s on %s has %d members; the offset proof needs it without any", group->name,
+                 turn_name(t, (enum model_side)side), group->members);
         return true;
     }
     return false;

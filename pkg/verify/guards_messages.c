@@ -19,30 +19,35 @@ void take_marks(struct turn *t)
 {
     struct model_run *run = &t->st->run;
     bool known = true;
-    for SIDES(side)
-        known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
+    for
+        SIDES(side)
+    known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
     if (!known || run->partitions > 0)
         return;
     int32_t n = t->s->side[MODEL_A].test_log->partitions;
     if (n != t->s->side[MODEL_B].test_log->partitions || n < 1 || n > MODEL_PARTITIONS_MAX)
         return;
     run->partitions = n;
-    for SIDES(side) {
-        run->start_offsets[side] = dv_calloc((size_t)n, sizeof(int64_t));
-        memcpy(run->start_offsets[side], t->s->side[side].test_log->high, (size_t)n * sizeof(int64_t));
-    }
+    for
+        SIDES(side)
+        {
+            run->start_offsets[side] = dv_calloc((size_t)n, sizeof(int64_t));
+            memcpy(run->start_offsets[side], t->s->side[side].test_log->high, (size_t)n * sizeof(int64_t));
+        }
 }
 
 /* The readers stand at the end of every partition: nothing that is produced from now on can be missed. */
 bool readers_ready(struct turn *t)
 {
-    for SIDES(side) {
-        if (t->s->side[side].reader_at_ms != 0)
-            continue;
-        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the reader of topic %s on %s to reach the log end",
-                        turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
-        return false;
-    }
+    for
+        SIDES(side)
+        {
+            if (t->s->side[side].reader_at_ms != 0)
+                continue;
+            (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the reader of topic %s on %s to reach the log end",
+                            turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
+            return false;
+        }
     return true;
 }
 
@@ -102,12 +107,14 @@ static void messages_score(struct turn *t)
         turn_progress(t);
     }
     int64_t commits = 0;
-    for SIDES(side) {
-        const struct fact_offsets *md = t->s->side[side].md_commits;
-        const struct fact_offsets *log = t->s->side[side].test_log;
-        for (int32_t p = 0; md != NULL && log != NULL && p < md->partitions && p < log->partitions; p++)
-            commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
-    }
+    for
+        SIDES(side)
+        {
+            const struct fact_offsets *md = t->s->side[side].md_commits;
+            const struct fact_offsets *log = t->s->side[side].test_log;
+            for (int32_t p = 0; md != NULL && log != NULL && p < md->partitions && p < log->partitions; p++)
+                commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
+        }
     if (commits > t->m->best_commit) {
         t->m->best_commit = commits;
         turn_progress(t);
@@ -135,7 +142,8 @@ bool far_arrived(struct turn *t)
 bool both_arrived(struct turn *t)
 {
     messages_score(t);
-    return t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count && messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);
+    return t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count &&
+           messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);
 }
 
 /* ---------------------------------------------------------------- negative control */
@@ -144,8 +152,10 @@ static bool messages_control_far(struct turn *t, const struct probe *probe, enum
 {
     if (probe->on[model_far(born)].count == 0)
         return true;
-    turn_say(t, "a record produced on %s arrived on %s although every connector is off: something else copies topic %s (a MirrorMaker?); stop it",
-             turn_name(t, born), turn_name(t, model_far(born)), turn_cluster(t, born)->topic);
+    turn_say(
+        t,
+        "a record produced on %s arrived on %s although every connector is off: something else copies topic %s (a MirrorMaker?); stop it",
+        turn_name(t, born), turn_name(t, model_far(born)), turn_cluster(t, born)->topic);
     return false;
 }
 
@@ -158,7 +168,8 @@ bool replicated_while_off(struct turn *t)
 bool control_settled(struct turn *t)
 {
     t->unknown = false;
-    bool near = t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count && messages_each(t, MODEL_BATCHES_MAX, messages_once_near);
+    bool near = t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count &&
+                messages_each(t, MODEL_BATCHES_MAX, messages_once_near);
     return turn_held(t, near, t->spec->settle_ms);
 }
 
@@ -169,7 +180,8 @@ static bool messages_commits_known(struct turn *t, enum model_side side)
     return turn_fresh(t, side, VF_MD_COMMITS, t->m->step_since_ms) && t->s->side[side].md_commits != NULL;
 }
 
-/* Both Message Distributors that are on have committed past every copy that lies on their local cluster: each had its chance to send it on. */
+/* Both Message Distributors that are on have committed past every copy that lies on their local cluster: each had its chance to send it on.
+ */
 static bool messages_side_passed(struct turn *t, enum model_side side)
 {
     const struct probe_table *table = t->s->probes;
@@ -182,8 +194,9 @@ static bool messages_side_passed(struct turn *t, enum model_side side)
         const struct probe_copies *copies = &probe->on[side];
         if (copies->count == 0 || probe->partition >= md->partitions || md->high[probe->partition] > copies->last_offset)
             continue;
-        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the Message Distributor of %s to commit past offset %lld of partition %d (now %lld)",
-                        turn_name(t, side), (long long)copies->last_offset, probe->partition, (long long)md->high[probe->partition]);
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for,
+                        "the Message Distributor of %s to commit past offset %lld of partition %d (now %lld)", turn_name(t, side),
+                        (long long)copies->last_offset, probe->partition, (long long)md->high[probe->partition]);
         return false;
     }
     return true;
@@ -199,9 +212,10 @@ bool commits_passed(struct turn *t)
 {
     messages_score(t);
     bool passed = true;
-    for SIDES(side)
-        if (turn_wants_connector(t, (enum model_side)side, MODEL_MD))
-            passed = messages_side_passed(t, (enum model_side)side) && passed;
+    for
+        SIDES(side)
+    if (turn_wants_connector(t, (enum model_side)side, MODEL_MD))
+        passed = messages_side_passed(t, (enum model_side)side) && passed;
     return passed;
 }
 
@@ -219,7 +233,9 @@ static bool messages_lost(struct turn *t, const struct probe *probe, enum model_
     if (!turn_wants_connector(t, born, MODEL_MD) || md == NULL || probe->on[born].count == 0 || probe->on[far].count > 0 ||
         probe->partition >= md->partitions || md->high[probe->partition] <= probe->on[born].offset)
         return true;
-    turn_say(t, "a record produced on %s (partition %d, offset %lld) did not arrive on %s although the Message Distributor of %s committed past it; check level, left-over copy flags and filters",
+    turn_say(t,
+             "a record produced on %s (partition %d, offset %lld) did not arrive on %s although the Message Distributor of %s committed "
+             "past it; check level, left-over copy flags and filters",
              turn_name(t, born), probe->partition, (long long)probe->on[born].offset, turn_name(t, far), turn_name(t, born));
     return false;
 }
@@ -255,18 +271,21 @@ bool distribution_stalled(struct turn *t)
 bool mark_known(struct turn *t)
 {
     bool known = true;
-    for SIDES(side)
-        known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
+    for
+        SIDES(side)
+    known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
     return known;
 }
 
 void set_mark(struct turn *t)
 {
-    for SIDES(side) {
-        const struct fact_offsets *log = t->s->side[side].test_log;
-        for (int32_t p = 0; p < log->partitions && p < MODEL_PARTITIONS_MAX; p++)
-            t->m->mark[side][p] = log->high[p];
-    }
+    for
+        SIDES(side)
+        {
+            const struct fact_offsets *log = t->s->side[side].test_log;
+            for (int32_t p = 0; p < log->partitions && p < MODEL_PARTITIONS_MAX; p++)
+                t->m->mark[side][p] = log->high[p];
+        }
 }
 
 static bool messages_only_control(const struct verify_side *facts, int32_t p, int64_t commit)
@@ -287,8 +306,9 @@ static bool messages_side_drained(struct turn *t, enum model_side side)
         bool empty = facts->test_log != NULL && p < facts->test_log->partitions && facts->test_log->low[p] == t->m->mark[side][p];
         if (commit >= t->m->mark[side][p] || (commit < 0 && empty) || messages_only_control(facts, p, commit))
             continue;
-        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the Message Distributor of %s to reach offset %lld of partition %d (now %lld)",
-                        turn_name(t, side), (long long)t->m->mark[side][p], p, (long long)commit);
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for,
+                        "the Message Distributor of %s to reach offset %lld of partition %d (now %lld)", turn_name(t, side),
+                        (long long)t->m->mark[side][p], p, (long long)commit);
         return false;
     }
     return true;
@@ -311,19 +331,22 @@ void read_again(struct turn *t)
 
 bool read_again_complete(struct turn *t)
 {
-    for SIDES(side) {
-        const struct verify_side *facts = &t->s->side[side];
-        if (facts->reader_at_ms <= t->m->reread_ms || !turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms))
-            return false;
-    }
+    for
+        SIDES(side)
+        {
+            const struct verify_side *facts = &t->s->side[side];
+            if (facts->reader_at_ms <= t->m->reread_ms || !turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms))
+                return false;
+        }
     return t->s->probes != NULL && messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);
 }
 
 bool read_again_missing(struct turn *t)
 {
-    for SIDES(side)
-        if (t->s->side[side].reader_at_ms <= t->m->reread_ms)
-            return false;
+    for
+        SIDES(side)
+    if (t->s->side[side].reader_at_ms <= t->m->reread_ms)
+        return false;
     if (turn_step_age(t) < verify_arrival_ms(t->s)) {
         turn_wake(t, t->m->step_since_ms + verify_arrival_ms(t->s));
         return false;

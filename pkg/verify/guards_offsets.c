@@ -149,7 +149,8 @@ bool barrier_known(struct turn *t)
 {
     if (offsets_barrier_copied(t))
         return true;
-    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the barrier records of %s to be on both clusters", turn_name(t, offsets_near(t)));
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the barrier records of %s to be on both clusters",
+                    turn_name(t, offsets_near(t)));
     return false;
 }
 
@@ -222,31 +223,37 @@ bool offset_ahead(struct turn *t)
         if (!offsets_answer(t, p, &a) || a.actual <= a.expected)
             continue;
         evidence_offset(t, far, p, a.before, t->m->mark[offsets_near(t)][p], a.expected, a.actual, a.expected - a.actual);
-        turn_say(t, "the offset of group %s on %s is %lld in partition %d, %lld ahead of the right one (%lld): consumers would skip records",
-                 turn_cluster(t, far)->group, turn_name(t, far), (long long)a.actual, p, (long long)(a.actual - a.expected), (long long)a.expected);
+        turn_say(t,
+                 "the offset of group %s on %s is %lld in partition %d, %lld ahead of the right one (%lld): consumers would skip records",
+                 turn_cluster(t, far)->group, turn_name(t, far), (long long)a.actual, p, (long long)(a.actual - a.expected),
+                 (long long)a.expected);
         return true;
     }
     return false;
 }
 
-/* Data records between the far commit and the barrier's copy that are older than the barrier; -1 while it is not known. */
-static int64_t offsets_distance(struct turn *t, int32_t partition, const struct answer *a)
+/* Data records in [from, to) of the far partition that are older than the barrier; -1 while it is not known. */
+static int64_t offsets_older(struct turn *t, int32_t partition, int64_t from, int64_t to)
 {
     enum model_side far = offsets_far(t);
     const struct verify_side *facts = turn_side(t, far);
     int64_t barrier_ms = offsets_barrier(t, partition)->on[far].timestamp_ms;
-    if (a->actual >= a->expected)
-        return 0;
     for (size_t i = 0; i < facts->distance_count; i++) {
         const struct verify_distance *d = &facts->distances[i];
-        if (d->partition == partition && d->from == a->actual && d->to == a->expected && d->before_ms == barrier_ms)
+        if (d->partition == partition && d->from == from && d->to == to && d->before_ms == barrier_ms)
             return d->records;
     }
     if ((t->p->ask[far] & (1u << VF_DISTANCE)) == 0) {
         t->p->ask[far] |= 1u << VF_DISTANCE;
-        t->p->distance = (struct verify_distance){.partition = partition, .from = a->actual, .to = a->expected, .before_ms = barrier_ms};
+        t->p->distance = (struct verify_distance){.partition = partition, .from = from, .to = to, .before_ms = barrier_ms};
     }
     return -1;
+}
+
+/* How far the far commit is behind the barrier's copy, in records a consumer would see again. */
+static int64_t offsets_distance(struct turn *t, int32_t partition, const struct answer *a)
+{
+    return a->actual >= a->expected ? 0 : offsets_older(t, partition, a->actual, a->expected);
 }
 
 static bool offsets_moved(const struct answer *a)
@@ -263,7 +270,8 @@ static bool offsets_right(struct turn *t, int32_t partition)
     if (distance >= 0 && distance <= t->spec->behind_tolerance)
         return true;
     (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the offset of group %s on %s, partition %d, to become %lld (now %lld)",
-                    turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), partition, (long long)a.expected, (long long)a.actual);
+                    turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), partition, (long long)a.expected,
+                    (long long)a.actual);
     return false;
 }
 
@@ -304,7 +312,9 @@ bool ts_not_seen_late(struct turn *t)
 {
     if (t->m->right_ms == 0 || ts_seen(t) || !offsets_over(t, t->m->right_ms, verify_commit_interval_ms(t->s) + 30000))
         return false;
-    turn_say(t, "the offset on %s is right, but no record for group %s was seen in topic %s: is its name right, or did something else move the offset?",
+    turn_say(t,
+             "the offset on %s is right, but no record for group %s was seen in topic %s: is its name right, or did something else move "
+             "the offset?",
              turn_name(t, offsets_far(t)), turn_cluster(t, offsets_far(t))->group, turn_cluster(t, offsets_far(t))->timestamps_topic);
     return true;
 }
@@ -313,7 +323,9 @@ bool ts_missing_late(struct turn *t)
 {
     if (ts_seen(t) || !offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t)))
         return false;
-    turn_say(t, "no timestamps record for group %s was written to topic %s on %s within %lld s of the commit on %s; look at the Offset Distributor of %s",
+    turn_say(t,
+             "no timestamps record for group %s was written to topic %s on %s within %lld s of the commit on %s; look at the Offset "
+             "Distributor of %s",
              turn_cluster(t, offsets_far(t))->group, turn_cluster(t, offsets_far(t))->timestamps_topic, turn_name(t, offsets_far(t)),
              (long long)(offsets_deadline_ms(t) / 1000), turn_name(t, offsets_near(t)), turn_name(t, offsets_near(t)));
     return true;
@@ -328,8 +340,30 @@ bool offset_not_moved_late(struct turn *t)
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || offsets_moved(&a))
             continue;
-        turn_say(t, "timestamps records for group %s arrived on %s, but its offset in partition %d is still %lld; look at the Offset Committer of %s",
-                 turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), p, (long long)a.actual, turn_name(t, offsets_far(t)));
+        turn_say(t,
+                 "timestamps records for group %s arrived on %s, but its offset in partition %d is still %lld; look at the Offset "
+                 "Committer of %s",
+                 turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), p, (long long)a.actual,
+                 turn_name(t, offsets_far(t)));
+        return true;
+    }
+    return false;
+}
+
+/* The far commit stands at a record that is younger than the barrier although it lies before the barrier's copy: a foreign record whose
+ * timestamp is out of order. A search by timestamp ends there, and rightly so. */
+bool timestamps_out_of_order(struct turn *t)
+{
+    struct answer a;
+    if (!ts_seen(t))
+        return false;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a) || !offsets_moved(&a) || a.actual >= a.expected ||
+            offsets_distance(t, p, &a) <= t->spec->behind_tolerance || offsets_older(t, p, a.actual, a.actual + 1) != 0)
+            continue;
+        turn_say(
+            t, "records with out-of-order timestamps lie before the barrier in partition %d of topic %s on %s; keep other producers off it",
+            p, turn_cluster(t, offsets_far(t))->topic, turn_name(t, offsets_far(t)));
         return true;
     }
     return false;
@@ -369,8 +403,9 @@ void note_offsets(struct turn *t)
         most = distance > most ? distance : most;
         t->m->mark[offsets_far(t)][p] = a.actual;
     }
-    turn_note(t, "offsets of group %s follow from %s to %s in %d partitions, at most %lld records behind", turn_cluster(t, offsets_far(t))->group,
-              turn_name(t, offsets_near(t)), turn_name(t, offsets_far(t)), offsets_partitions(t), (long long)most);
+    turn_note(t, "offsets of group %s follow from %s to %s in %d partitions, at most %lld records behind",
+              turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_near(t)), turn_name(t, offsets_far(t)), offsets_partitions(t),
+              (long long)most);
     t->m->changed_ms[MODEL_A] = 0;
     t->m->changed_ms[MODEL_B] = 0;
     t->m->changes[MODEL_A] = 0;
@@ -405,8 +440,8 @@ static bool echo_say(struct turn *t, bool ahead)
     bool a = offsets_track(t, MODEL_A);
     if (!offsets_track(t, MODEL_B) || !a || !echo_off(t, ahead, &side, &p))
         return false;
-    turn_say(t, "an echo moved the offset of group %s on %s from %lld to %lld in partition %d after it was right", turn_cluster(t, side)->group,
-             turn_name(t, side), (long long)t->m->mark[side][p], (long long)t->m->last[side][p], p);
+    turn_say(t, "an echo moved the offset of group %s on %s from %lld to %lld in partition %d after it was right",
+             turn_cluster(t, side)->group, turn_name(t, side), (long long)t->m->mark[side][p], (long long)t->m->last[side][p], p);
     return true;
 }
 
@@ -446,8 +481,8 @@ bool echo_quiet(struct turn *t)
         return false;
     for (int side = 0; side < MODEL_SIDES; side++)
         if (t->m->changes[side] > 0)
-            turn_note(t, "an echo moved the offset of group %s on %s %lld times and stayed within tolerance", turn_cluster(t, (enum model_side)side)->group,
-                      turn_name(t, (enum model_side)side), (long long)t->m->changes[side]);
+            turn_note(t, "an echo moved the offset of group %s on %s %lld times and stayed within tolerance",
+                      turn_cluster(t, (enum model_side)side)->group, turn_name(t, (enum model_side)side), (long long)t->m->changes[side]);
     return true;
 }
 
@@ -461,8 +496,8 @@ bool offset_rewound(struct turn *t)
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || offsets_distance(t, p, &a) <= t->spec->behind_tolerance)
             continue;
-        turn_say(t, "the offset of group %s on %s was right and went back to %lld in partition %d", turn_cluster(t, far)->group, turn_name(t, far),
-                 (long long)a.actual, p);
+        turn_say(t, "the offset of group %s on %s was right and went back to %lld in partition %d", turn_cluster(t, far)->group,
+                 turn_name(t, far), (long long)a.actual, p);
         return true;
     }
     return false;

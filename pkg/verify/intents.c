@@ -124,8 +124,16 @@ static enum row_outcome intent_failed(struct turn *t, enum model_reason *reason)
     case DV_ERR_AUTH: *reason = REASON_AuthenticationFailed; return OUT_STOP;
     case DV_ERR_CERT: *reason = REASON_CertificateInvalid; return OUT_STOP;
     case DV_ERR_SECRET: *reason = REASON_SecretNotFound; return OUT_STOP;
-    case DV_ERR_NONE: case DV_ERR_INVALID: case DV_ERR_NOT_FOUND: case DV_ERR_CONFLICT: case DV_ERR_UNREACHABLE: case DV_ERR_TIMEOUT:
-    case DV_ERR_LIMIT: case DV_ERR_GONE: case DV_ERR_UNSUPPORTED: case DV_ERR_INTERNAL: break;
+    case DV_ERR_NONE:
+    case DV_ERR_INVALID:
+    case DV_ERR_NOT_FOUND:
+    case DV_ERR_CONFLICT:
+    case DV_ERR_UNREACHABLE:
+    case DV_ERR_TIMEOUT:
+    case DV_ERR_LIMIT:
+    case DV_ERR_GONE:
+    case DV_ERR_UNSUPPORTED:
+    case DV_ERR_INTERNAL: break;
     }
     if (kind == INTENT_VALUES) {
         if (err->kind == DV_ERR_INVALID) {

@@ -164,7 +164,8 @@ static void lifecycle_begin(struct turn *t)
     if (t->spec->suspend)
         lifecycle_pending(t, "suspended: set spec.suspend to false to start");
     else if (t->s->conflict != NULL)
-        lifecycle_pending(t, dv_format(why, sizeof why, "waiting: DistributionVerification %.120s drives one of these Distributors", t->s->conflict));
+        lifecycle_pending(
+            t, dv_format(why, sizeof why, "waiting: DistributionVerification %.120s drives one of these Distributors", t->s->conflict));
     else if (!t->s->may_run)
         lifecycle_pending(t, "waiting for a place: --max-runs verifications are running");
     else if (!t->s->has_finalizer)

@@ -111,7 +111,8 @@ static void probes_texts(const struct probe_table *table, const struct probe *pr
 {
     (void)dv_format(id, PROBE_ID_MAX, "%s-%d-%d", table->batches[probe->batch].id, probe->partition, probe->sequence);
     (void)dv_format(key, 96, "distverify/%s/%s", table->run, id);
-    (void)dv_format(value, 160, "{\"distverify\":\"%s\",\"probe\":\"%s\",\"note\":\"made to verify distribution; safe to ignore\"}", table->run, id);
+    (void)dv_format(value, 160, "{\"distverify\":\"%s\",\"probe\":\"%s\",\"note\":\"made to verify distribution; safe to ignore\"}",
+                    table->run, id);
 }
 
 static void probes_hash_text(const char *value, char out[17])

@@ -30,8 +30,8 @@ struct probe_copies {
     int64_t timestamp_ms; /* of the first copy */
     int64_t first_ms;     /* monotonic time at which the first copy was seen */
     int64_t last_ms;
-    uint32_t flags;    /* copy flags of all copies, ored */
-    uint32_t altered;  /* enum probe_altered, ored */
+    uint32_t flags;   /* copy flags of all copies, ored */
+    uint32_t altered; /* enum probe_altered, ored */
 };
 
 struct probe {

@@ -7,48 +7,54 @@
 
 /* The nine stages as tables. A stage waits in one step at a time; the first row of the step whose guard is true applies. */
 
-#define STEP(name, what, demanded, row, late, resume) {name, what, demanded, row, REASON_##late, resume}
+#define STEP(name, what, demanded, row, late, resume)    \
+    {                                                    \
+        name, what, demanded, row, REASON_##late, resume \
+    }
 
 /* ---------------------------------------------------------------- rows that several stages share */
 
-#define APPLY_ROWS(write, applied_step, on) \
+#define APPLY_ROWS(write, applied_step, on)                                                                                \
     ROW(write, declared_all, nothing, OUT_GO, None, applied_step), ROW(write, always, write_values, OUT_WAIT, None, NULL), \
         ROW(applied_step, applied, turn_progress, OUT_GO, None, on), ROW(applied_step, always, nothing, OUT_WAIT, None, NULL)
 
-#define ON_ROWS(on, held, next) \
+#define ON_ROWS(on, held, next)                                                                                                      \
     ROW(on, connectors_on, nothing, OUT_GO, None, held), ROW(on, partition_unassigned, nothing, OUT_STOP, TopicNotSubscribed, NULL), \
-        ROW(on, always, nothing, OUT_WAIT, None, NULL), ROW(held, connectors_held, nothing, OUT_GO, None, next), \
+        ROW(on, always, nothing, OUT_WAIT, None, NULL), ROW(held, connectors_held, nothing, OUT_GO, None, next),                     \
         ROW(held, connectors_fell, nothing, OUT_GO, None, on), ROW(held, always, nothing, OUT_WAIT, None, NULL)
 
-#define ARRIVE_ROWS(arrive, guard, next) \
+#define ARRIVE_ROWS(arrive, guard, next)                                                                                    \
     ROW(arrive, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), ROW(arrive, guard, nothing, OUT_GO, None, next), \
-        ROW(arrive, partition_unassigned, nothing, OUT_STOP, TopicNotSubscribed, NULL), \
-        ROW(arrive, distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL), ROW(arrive, always, nothing, OUT_WAIT, None, NULL)
+        ROW(arrive, partition_unassigned, nothing, OUT_STOP, TopicNotSubscribed, NULL),                                     \
+        ROW(arrive, distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL),                                    \
+        ROW(arrive, always, nothing, OUT_WAIT, None, NULL)
 
-#define SETTLE_ROWS(pass, settle, next) \
-    ROW(pass, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), ROW(pass, commits_passed, nothing, OUT_GO, None, settle), \
+#define SETTLE_ROWS(pass, settle, next)                                                                                                  \
+    ROW(pass, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), ROW(pass, commits_passed, nothing, OUT_GO, None, settle),       \
         ROW(pass, distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL), ROW(pass, always, nothing, OUT_WAIT, None, NULL), \
         ROW(settle, settled, nothing, OUT_GO, None, next), ROW(settle, always, nothing, OUT_WAIT, None, NULL)
 
-#define OFFSET_ROWS(before, reader, barrier, copied, commit, moved, next) \
-    ROW(before, before_steady, nothing, OUT_GO, None, reader), ROW(before, always, nothing, OUT_WAIT, None, NULL), \
-        ROW(reader, ts_reader_ready, nothing, OUT_GO, None, barrier), ROW(reader, always, nothing, OUT_WAIT, None, NULL), \
-        ROW(barrier, always, produce_barrier, OUT_GO, None, copied), ROW(copied, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), \
-        ROW(copied, barrier_known, nothing, OUT_GO, None, commit), \
-        ROW(copied, distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL), ROW(copied, always, nothing, OUT_WAIT, None, NULL), \
-        ROW(commit, always, commit_barrier, OUT_GO, None, moved), ROW(moved, offset_beyond_end, nothing, OUT_STOP, OffsetBeyondLogEnd, NULL), \
-        ROW(moved, offset_ahead, nothing, OUT_STOP, OffsetAhead, NULL), ROW(moved, offset_proven, note_offsets, OUT_GO, None, next), \
-        ROW(moved, ts_not_seen_late, nothing, OUT_STOP, TimestampRecordNotSeen, NULL), \
-        ROW(moved, ts_missing_late, nothing, OUT_STOP, TimestampRecordMissing, NULL), \
-        ROW(moved, offset_not_moved_late, nothing, OUT_STOP, OffsetNotMoved, NULL), \
+#define OFFSET_ROWS(before, reader, barrier, copied, commit, moved, next)                                                                 \
+    ROW(before, before_steady, nothing, OUT_GO, None, reader), ROW(before, always, nothing, OUT_WAIT, None, NULL),                        \
+        ROW(reader, ts_reader_ready, nothing, OUT_GO, None, barrier), ROW(reader, always, nothing, OUT_WAIT, None, NULL),                 \
+        ROW(barrier, always, produce_barrier, OUT_GO, None, copied),                                                                      \
+        ROW(copied, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), ROW(copied, barrier_known, nothing, OUT_GO, None, commit), \
+        ROW(copied, distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL),                                                  \
+        ROW(copied, always, nothing, OUT_WAIT, None, NULL), ROW(commit, always, commit_barrier, OUT_GO, None, moved),                     \
+        ROW(moved, offset_beyond_end, nothing, OUT_STOP, OffsetBeyondLogEnd, NULL),                                                       \
+        ROW(moved, offset_ahead, nothing, OUT_STOP, OffsetAhead, NULL), ROW(moved, offset_proven, note_offsets, OUT_GO, None, next),      \
+        ROW(moved, ts_not_seen_late, nothing, OUT_STOP, TimestampRecordNotSeen, NULL),                                                    \
+        ROW(moved, ts_missing_late, nothing, OUT_STOP, TimestampRecordMissing, NULL),                                                     \
+        ROW(moved, offset_not_moved_late, nothing, OUT_STOP, OffsetNotMoved, NULL),                                                       \
+        ROW(moved, timestamps_out_of_order, nothing, OUT_STOP, TimestampsOutOfOrder, NULL),                                               \
         ROW(moved, offset_behind_late, nothing, OUT_STOP, OffsetBehindTolerance, NULL), ROW(moved, always, nothing, OUT_WAIT, None, NULL)
 
-#define OFFSET_STEPS(side, row) \
-    STEP("Before" side, "the far offset to stay unchanged for one window", true, row, None, NULL), \
+#define OFFSET_STEPS(side, row)                                                                                      \
+    STEP("Before" side, "the far offset to stay unchanged for one window", true, row, None, NULL),                   \
         STEP("Reader" side, "the reader of the timestamps topic to be positioned", false, row, None, "Before" side), \
-        STEP("Barrier" side, NULL, false, row, None, "Before" side), \
-        STEP("Copied" side, "the barrier records to arrive", false, row, None, "Before" side), \
-        STEP("Commit" side, NULL, false, row, None, "Before" side), \
+        STEP("Barrier" side, NULL, false, row, None, "Before" side),                                                 \
+        STEP("Copied" side, "the barrier records to arrive", false, row, None, "Before" side),                       \
+        STEP("Commit" side, NULL, false, row, None, "Before" side),                                                  \
         STEP("Moved" side, "the offset to follow the commit", false, row, None, "Before" side)
 
 static bool offset_proven(struct turn *t)
@@ -77,24 +83,25 @@ static const struct verify_row rows_preflight[] = {
 
 /* ---------------------------------------------------------------- InitA, InitB */
 
-#define INIT_STEPS(row) \
-    STEP("Principals", "the values to be known", false, row - 1, None, NULL), STEP("Write", "the values to be written", false, row, None, NULL), \
-        STEP("Applied", "the values to be applied", false, row, ValuesNotApplied, NULL), \
-        STEP("Job", "this revision's init job to finish", false, row, ValuesNotApplied, NULL), \
+#define INIT_STEPS(row)                                                                              \
+    STEP("Principals", "the values to be known", false, row - 1, None, NULL),                        \
+        STEP("Write", "the values to be written", false, row, None, NULL),                           \
+        STEP("Applied", "the values to be applied", false, row, ValuesNotApplied, NULL),             \
+        STEP("Job", "this revision's init job to finish", false, row, ValuesNotApplied, NULL),       \
         STEP("Connect", "KafkaConnect and its pods to be ready", false, row, ConnectNotReady, NULL), \
-        STEP("Off", "all connectors to be off", false, row, None, NULL), \
-        STEP("Quiet", "all connectors to stay off", true, row, None, "Off"), \
+        STEP("Off", "all connectors to be off", false, row, None, NULL),                             \
+        STEP("Quiet", "all connectors to stay off", true, row, None, "Off"),                         \
         STEP("Acls", "the remote principals' ACLs", false, row, None, NULL)
 
-#define INIT_ROWS \
-    ROW("Principals", values_unknown, nothing, OUT_WAIT, None, NULL), \
-        ROW("Principals", principal_not_listed, nothing, OUT_STOP, PrincipalNotListed, NULL), \
-        ROW("Principals", always, own_principal_note, OUT_GO, None, "Write"), APPLY_ROWS("Write", "Applied", "Job"), \
+#define INIT_ROWS                                                                                                                      \
+    ROW("Principals", values_unknown, nothing, OUT_WAIT, None, NULL),                                                                  \
+        ROW("Principals", principal_not_listed, nothing, OUT_STOP, PrincipalNotListed, NULL),                                          \
+        ROW("Principals", always, own_principal_note, OUT_GO, None, "Write"), APPLY_ROWS("Write", "Applied", "Job"),                   \
         ROW("Job", init_job_failed, nothing, OUT_STOP, InitJobFailed, NULL), ROW("Job", init_job_open, nothing, OUT_WAIT, None, NULL), \
-        ROW("Job", always, job_seen, OUT_GO, None, "Connect"), ROW("Connect", connect_not_ready, nothing, OUT_WAIT, None, NULL), \
-        ROW("Connect", always, nothing, OUT_GO, None, "Off"), ROW("Off", not_quiet, nothing, OUT_WAIT, None, NULL), \
-        ROW("Off", always, nothing, OUT_GO, None, "Quiet"), ROW("Quiet", quiet_held, nothing, OUT_GO, None, "Acls"), \
-        ROW("Quiet", quiet_ended, nothing, OUT_GO, None, "Off"), ROW("Quiet", always, nothing, OUT_WAIT, None, NULL), \
+        ROW("Job", always, job_seen, OUT_GO, None, "Connect"), ROW("Connect", connect_not_ready, nothing, OUT_WAIT, None, NULL),       \
+        ROW("Connect", always, nothing, OUT_GO, None, "Off"), ROW("Off", not_quiet, nothing, OUT_WAIT, None, NULL),                    \
+        ROW("Off", always, nothing, OUT_GO, None, "Quiet"), ROW("Quiet", quiet_held, nothing, OUT_GO, None, "Acls"),                   \
+        ROW("Quiet", quiet_ended, nothing, OUT_GO, None, "Off"), ROW("Quiet", always, nothing, OUT_WAIT, None, NULL),                  \
         ROW("Acls", acls_late, nothing, OUT_STOP, AclMissing, NULL)
 
 static const struct verify_step steps_init_a[] = {INIT_STEPS(ROW_INIT_A)};
@@ -127,8 +134,8 @@ static const struct verify_row rows_init_b[] = {
 
 /* ---------------------------------------------------------------- messages */
 
-#define ON_STEPS(write, applied_step, on, held, row) \
-    STEP(write, "the values to be written", false, row, None, NULL), \
+#define ON_STEPS(write, applied_step, on, held, row)                                        \
+    STEP(write, "the values to be written", false, row, None, NULL),                        \
         STEP(applied_step, "the values to be applied", false, row, ValuesNotApplied, NULL), \
         STEP(on, "the connectors to be on", false, row, None, NULL), STEP(held, "the connectors to stay on", true, row, None, on)
 
@@ -206,22 +213,23 @@ static const struct verify_row rows_lag[] = {
 
 /* ---------------------------------------------------------------- offsets */
 
-#define OFFSETS_STEPS(committer, distributor) \
+#define OFFSETS_STEPS(committer, distributor)                                                  \
     ON_STEPS("WriteCommitter", "AppliedCommitter", "CommitterOn", "CommitterHeld", committer), \
-        STEP("TimestampsTopic", "the timestamps topic", false, committer, None, NULL), \
+        STEP("TimestampsTopic", "the timestamps topic", false, committer, None, NULL),         \
         ON_STEPS("WriteDistributor", "AppliedDistributor", "DistributorOn", "DistributorHeld", distributor), OFFSET_STEPS("", distributor)
 
-#define OFFSETS_ROWS \
-    APPLY_ROWS("WriteCommitter", "AppliedCommitter", "CommitterOn"), \
-        ROW("CommitterOn", ts_topic_missing, nothing, OUT_STOP, TimestampsTopicNotFound, NULL), \
-        ON_ROWS("CommitterOn", "CommitterHeld", "TimestampsTopic"), \
-        ROW("TimestampsTopic", ts_topic_ready, nothing, OUT_GO, None, "WriteDistributor"), \
-        ROW("TimestampsTopic", ts_topic_missing, nothing, OUT_STOP, TimestampsTopicNotFound, NULL), \
-        ROW("TimestampsTopic", ts_write_late, nothing, OUT_STOP, AclMissing, NULL), \
-        ROW("TimestampsTopic", always, nothing, OUT_WAIT, None, NULL), \
+#define OFFSETS_ROWS                                                                                                                 \
+    APPLY_ROWS("WriteCommitter", "AppliedCommitter", "CommitterOn"),                                                                 \
+        ROW("CommitterOn", ts_topic_missing, nothing, OUT_STOP, TimestampsTopicNotFound, NULL),                                      \
+        ON_ROWS("CommitterOn", "CommitterHeld", "TimestampsTopic"),                                                                  \
+        ROW("TimestampsTopic", ts_topic_ready, nothing, OUT_GO, None, "WriteDistributor"),                                           \
+        ROW("TimestampsTopic", ts_topic_missing, nothing, OUT_STOP, TimestampsTopicNotFound, NULL),                                  \
+        ROW("TimestampsTopic", ts_write_late, nothing, OUT_STOP, AclMissing, NULL),                                                  \
+        ROW("TimestampsTopic", always, nothing, OUT_WAIT, None, NULL),                                                               \
         APPLY_ROWS("WriteDistributor", "AppliedDistributor", "DistributorOn"), ON_ROWS("DistributorOn", "DistributorHeld", "Start"), \
-        ROW("Start", always, start_before, OUT_GO, None, "Before"), \
-        OFFSET_ROWS("Before", "Reader", "Barrier", "Copied", "Commit", "Moved", "Done"), ROW("Done", always, nothing, OUT_PASS, Passed, NULL)
+        ROW("Start", always, start_before, OUT_GO, None, "Before"),                                                                  \
+        OFFSET_ROWS("Before", "Reader", "Barrier", "Copied", "Commit", "Moved", "Done"),                                             \
+        ROW("Done", always, nothing, OUT_PASS, Passed, NULL)
 
 static bool ts_write_late(struct turn *t)
 {
@@ -249,9 +257,9 @@ static const struct verify_row rows_offsets[] = {OFFSETS_ROWS};
 
 /* ---------------------------------------------------------------- Persisted */
 
-#define ECHO_ROWS(echo, next) \
+#define ECHO_ROWS(echo, next)                                                                                                      \
     ROW(echo, echo_ahead, nothing, OUT_STOP, OffsetEcho, NULL), ROW(echo, offset_rewound, nothing, OUT_STOP, OffsetRewound, NULL), \
-        ROW(echo, echo_behind, nothing, OUT_STOP, OffsetEcho, NULL), ROW(echo, echo_quiet, nothing, OUT_GO, None, next), \
+        ROW(echo, echo_behind, nothing, OUT_STOP, OffsetEcho, NULL), ROW(echo, echo_quiet, nothing, OUT_GO, None, next),           \
         ROW(echo, echo_moving, nothing, OUT_STOP, OffsetEcho, NULL), ROW(echo, always, nothing, OUT_WAIT, None, NULL)
 
 static const struct verify_step steps_persisted[] = {
@@ -346,7 +354,10 @@ static const struct verify_step step_disable = {
     "DisableLast", "the Message Distributor that was switched on last to be off again", false, ROW_LOOP_OFF, REASON_None, NULL,
 };
 
-#define TABLE(steps, rows, retry) {steps, sizeof(steps) / sizeof((steps)[0]), rows, sizeof(rows) / sizeof((rows)[0]), retry}
+#define TABLE(steps, rows, retry)                                                                \
+    {                                                                                            \
+        steps, sizeof(steps) / sizeof((steps)[0]), rows, sizeof(rows) / sizeof((rows)[0]), retry \
+    }
 
 const struct verify_table verify_tables[MODEL_STAGES] = {
     [STAGE_PREFLIGHT] = TABLE(steps_preflight, rows_preflight, "Look"),

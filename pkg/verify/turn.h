@@ -8,12 +8,12 @@ struct turn {
     const struct verify_snapshot *s;
     const struct model_spec *spec;
     struct verify_plan *p;
-    struct model_status *st;   /* p->status */
-    struct verify_memory *m;   /* p->memory */
+    struct model_status *st; /* p->status */
+    struct verify_memory *m; /* p->memory */
     enum model_stage stage;
     enum model_side near, far; /* as the stage sees them: the side that sends and the side that receives; here = near */
     const struct verify_step *step;
-    int64_t now; /* monotonic */
+    int64_t now;    /* monotonic */
     bool unknown;   /* a fact that was looked at since this was last cleared is not known yet */
     char said[900]; /* the sentence a guard found */
 };
@@ -38,11 +38,11 @@ enum switch_row {
 /* One step of a stage. The stage waits in it for one thing. */
 struct verify_step {
     const char *name;
-    const char *what;          /* what is waited for, for people */
-    bool demanded;             /* the wait is asked for by the spec (settle, held, window); else the world takes the time */
-    enum switch_row row;       /* switches that are in force from this step on */
-    enum model_reason late;    /* reason when the stage's deadline ends here; None: StageDeadlineExceeded */
-    const char *resume;        /* step to take up after a restart; NULL: this one */
+    const char *what;       /* what is waited for, for people */
+    bool demanded;          /* the wait is asked for by the spec (settle, held, window); else the world takes the time */
+    enum switch_row row;    /* switches that are in force from this step on */
+    enum model_reason late; /* reason when the stage's deadline ends here; None: StageDeadlineExceeded */
+    const char *resume;     /* step to take up after a restart; NULL: this one */
 };
 
 /* OUT_UNSURE: as OUT_STOP, but Inconclusive whatever the reason says elsewhere. */
@@ -60,7 +60,10 @@ struct verify_row {
     const char *next;
 };
 
-#define ROW(step, guard, act, outcome, reason, next) {step, #guard, guard, #act, act, outcome, REASON_##reason, next}
+#define ROW(step, guard, act, outcome, reason, next)                   \
+    {                                                                  \
+        step, #guard, guard, #act, act, outcome, REASON_##reason, next \
+    }
 
 struct verify_table {
     const struct verify_step *steps;

@@ -48,7 +48,7 @@ enum verify_declared { VERIFY_ABSENT, VERIFY_OFF, VERIFY_ON, VERIFY_UNREADABLE }
 struct verify_values {
     bool found;
     bool key_found;
-    bool readable;  /* the text parses */
+    bool readable;     /* the text parses */
     struct dv_err why; /* with readable false, or of the first switch that cannot be read or set */
     enum verify_declared declared[MODEL_SWITCHES];
     bool settable; /* all five can be set safely */
@@ -70,8 +70,8 @@ struct verify_connector {
 /* Effective rights of the Distributors' principals on one Kafka cluster. */
 struct verify_right {
     bool allowed;
-    bool denied;          /* by a deny rule that wins */
-    char principal[200];  /* the first that lacks it */
+    bool denied;         /* by a deny rule that wins */
+    char principal[200]; /* the first that lacks it */
 };
 
 struct verify_distance {
@@ -90,16 +90,16 @@ struct verify_side {
     char cluster_id[64];
     struct fact_topic test_topic, ts_topic;
     const struct fact_offsets *test_log, *ts_log, *md_commits, *test_commits; /* NULL until known */
-    const struct fact_group *groups;                                        /* VERIFY_GROUPS of them, NULL until known */
-    struct verify_right write_test;  /* the far side's principals: Write on the test topic here */
-    struct verify_right write_ts;    /* the far side's principals: Write on the timestamps topic here */
+    const struct fact_group *groups;                                          /* VERIFY_GROUPS of them, NULL until known */
+    struct verify_right write_test;                                           /* the far side's principals: Write on the test topic here */
+    struct verify_right write_ts;                     /* the far side's principals: Write on the timestamps topic here */
     struct verify_right read_group[MODEL_CONNECTORS]; /* this side's principals: Read on their groups here */
     struct verify_distance distances[VERIFY_DISTANCES];
     size_t distance_count;
     /* Kubernetes */
     char access_missing[200]; /* "" when nothing is missing */
     const struct verify_values *values;
-    const struct fact_connect *connect; /* NULL: not there */
+    const struct fact_connect *connect;        /* NULL: not there */
     const struct verify_connector *connectors; /* all that are labelled for this KafkaConnect */
     size_t connector_count;
     const struct fact_pod *const *pods;
@@ -110,13 +110,13 @@ struct verify_side {
     const bool *finding_dirty;
     size_t finding_count;
     /* readers */
-    int64_t reader_at_ms;    /* monotonic: the probe reader last stood at the end of every partition; 0: never */
+    int64_t reader_at_ms;       /* monotonic: the probe reader last stood at the end of every partition; 0: never */
     const int64_t *reader_next; /* next offset to read, by partition; NULL */
     const int64_t *reader_high; /* high watermark seen */
     const int64_t *reader_stable;
     int64_t ts_reader_at_ms;
-    int64_t ts_seen;         /* timestamps records of ours since the reader was positioned */
-    int64_t ts_last_ms;      /* monotonic time of the last one */
+    int64_t ts_seen;    /* timestamps records of ours since the reader was positioned */
+    int64_t ts_last_ms; /* monotonic time of the last one */
 };
 
 /* ---------------------------------------------------------------- what a run remembers in memory only */
@@ -134,12 +134,12 @@ struct verify_memory {
     int64_t best_commit; /* of the Message Distributors' commits below what is waited for */
     int64_t best_copies;
     int64_t best_ts;
-    int64_t hold_since_ms;   /* 0: what must hold does not hold now */
-    int64_t look_ms;         /* first of two looks */
-    int64_t extra_since_ms;  /* first extra copy; 0: none */
-    int64_t paused_since_ms; /* suspended; 0: not */
-    int64_t run_wall_offset_ms; /* wall - monotonic when the run was taken up */
-    int64_t written_ms[MODEL_SIDES];      /* our last write of the values; 0: none in this process */
+    int64_t hold_since_ms;           /* 0: what must hold does not hold now */
+    int64_t look_ms;                 /* first of two looks */
+    int64_t extra_since_ms;          /* first extra copy; 0: none */
+    int64_t paused_since_ms;         /* suspended; 0: not */
+    int64_t run_wall_offset_ms;      /* wall - monotonic when the run was taken up */
+    int64_t written_ms[MODEL_SIDES]; /* our last write of the values; 0: none in this process */
     int64_t written_wall_ms[MODEL_SIDES];
     int64_t job_done_ms[MODEL_SIDES]; /* this revision's init job was seen finished; 0: not */
     bool restarts_known[MODEL_SIDES][MODEL_CONNECTORS];
@@ -158,7 +158,7 @@ struct verify_memory {
     int64_t last[MODEL_SIDES][MODEL_PARTITIONS_MAX];
     int64_t changed_ms[MODEL_SIDES];
     int64_t changes[MODEL_SIDES];
-    int64_t right_ms; /* the far offset was right; 0: not yet */
+    int64_t right_ms;           /* the far offset was right; 0: not yet */
     unsigned probes_generation; /* raised to read the topic again */
     int64_t logs_since_wall_ms; /* findings count from here */
     int64_t reread_ms;
@@ -179,9 +179,9 @@ struct verify_snapshot {
     const struct model_status *status;
     const char *reverify; /* annotations; NULL when absent */
     const char *abort;
-    const char *new_run_id;  /* random; used when a run starts */
-    const char *conflict;    /* key of another verification that drives one of the Distributors; NULL */
-    bool may_run;            /* a place among --max-runs is free or held */
+    const char *new_run_id; /* random; used when a run starts */
+    const char *conflict;   /* key of another verification that drives one of the Distributors; NULL */
+    bool may_run;           /* a place among --max-runs is free or held */
     const struct verify_memory *memory;
     const struct probe_table *probes;
     struct verify_side side[MODEL_SIDES];
@@ -196,9 +196,9 @@ struct verify_event {
 
 /* What must be watched while the plan holds; the controller starts and stops what differs. */
 struct verify_observe {
-    bool watches;      /* both Distributors' objects */
-    bool clients;      /* Kafka clients, jobs, logs */
-    bool readers;      /* probe readers from run.startOffsets on both sides */
+    bool watches;                /* both Distributors' objects */
+    bool clients;                /* Kafka clients, jobs, logs */
+    bool readers;                /* probe readers from run.startOffsets on both sides */
     bool ts_reader[MODEL_SIDES]; /* timestamps reader, positioned at the log end when it is started */
     unsigned probes_generation;
     int64_t logs_since_ms; /* wall */
@@ -208,17 +208,17 @@ struct verify_plan {
     struct model_status status;
     struct verify_memory memory;
     struct verify_observe observe;
-    uint32_t ask[MODEL_SIDES]; /* bits of enum verify_fact */
+    uint32_t ask[MODEL_SIDES];       /* bits of enum verify_fact */
     struct verify_distance distance; /* the question, with VF_DISTANCE */
     /* The effect of status.run.intent, to be started once the status is written. */
     bool act;
     struct model_switches act_switches; /* INTENT_VALUES */
     size_t act_batch;                   /* INTENT_RECORDS */
-    bool finalizer; /* wanted */
-    bool release;   /* the run is over: give its place back */
+    bool finalizer;                     /* wanted */
+    bool release;                       /* the run is over: give its place back */
     struct verify_event events[VERIFY_EVENTS_MAX];
     size_t event_count;
-    int64_t wake_ms; /* monotonic: look again at the latest then; INT64_MAX: only on an event */
+    int64_t wake_ms;     /* monotonic: look again at the latest then; INT64_MAX: only on an event */
     char waits_for[160]; /* open wait, for people */
 };
 

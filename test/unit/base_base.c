@@ -148,9 +148,14 @@ static void metrics_are_grouped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_error_wins), cmocka_unit_test(long_errors_are_cut), cmocka_unit_test(a_buffer_keeps_its_maximum),
-        cmocka_unit_test(durations),        cmocka_unit_test(times),               cmocka_unit_test(log_values_are_cleaned),
-        cmocka_unit_test(numbers),          cmocka_unit_test(metrics_are_grouped),
+        cmocka_unit_test(first_error_wins),
+        cmocka_unit_test(long_errors_are_cut),
+        cmocka_unit_test(a_buffer_keeps_its_maximum),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(times),
+        cmocka_unit_test(log_values_are_cleaned),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(metrics_are_grouped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
