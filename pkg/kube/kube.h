@@ -43,7 +43,8 @@ struct kube_lease_options {
 
 /* 15 s long, renewed every 2 s. From here on port lease_left_ms says how long it surely lasts. Once per kube. */
 void kube_lease_start(struct kube *kube, const struct kube_lease_options *options);
-/* Gives it back when it is ours, so that the next one need not wait; done comes once, later, at most 3 s from now. */
+/* Gives it back when it is ours, so that the next one need not wait; done comes once, later, at most 3 s from now; at
+ * once when there is no Lease. */
 void kube_lease_stop(struct kube *kube, void (*done)(void *arg), void *arg);
 
 #endif

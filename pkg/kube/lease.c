@@ -155,6 +155,7 @@ static void lease_request(struct kube_lease *lease, const char *method, const js
                                      .body = text,
                                      .body_len = text != NULL ? strlen(text) : 0,
                                      .timeout_ms = timeout_ms,
+                                     .urgent = true,
                                      .on_done = done,
                                      .arg = lease};
     lease->request = kube_request_start(lease->kube->own, &spec);
@@ -327,6 +328,10 @@ static void lease_stop_timer(void *arg)
 void kube_lease_stop(struct kube *kube, void (*done)(void *arg), void *arg)
 {
     struct kube_lease *lease = kube->lease;
+    if (lease == NULL) {
+        done(arg);
+        return;
+    }
     lease->stopped = done;
     lease->stopped_arg = arg;
     bool release = lease->ours;

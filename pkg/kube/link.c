@@ -160,6 +160,7 @@ struct http_call *kube_link_start(struct kube_link *link, const struct kube_requ
                                    .body_len = spec->body_len,
                                    .timeout_ms = spec->timeout_ms,
                                    .stall_ms = spec->stall_ms,
+                                   .urgent = spec->urgent,
                                    .max_body = spec->max_body,
                                    .on_data = spec->on_data,
                                    .on_head = spec->on_head,

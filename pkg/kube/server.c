@@ -84,11 +84,61 @@ static bool server_is_own(const struct kube_server *server)
     return server->ref.ns == NULL;
 }
 
+static void server_rename(struct kube_server *server)
+{
+    free(server->name);
+    server->name = dv_strdup(http_peer_name(server->link->peer));
+    if (dv_streq(server->address, server->link->identity.server))
+        return;
+    free(server->address);
+    server->address = dv_strdup(server->link->identity.server);
+    server->epoch++;
+}
+
+/* Watches and logs that run with credentials that are no longer valid for us begin anew. */
+static void server_end_old_streams(struct kube_server *server)
+{
+    struct dv_err err = DV_ERR_INIT;
+    (void)dv_err_retry(&err, DV_ERR_UNREACHABLE, "%s: the kubeconfig changed, connecting anew", server->name);
+    for (struct kube_request *request = server->running; request != NULL;) {
+        if (request->spec.on_data == NULL || request->link == server->link) {
+            request = request->next;
+            continue;
+        }
+        http_cancel(request->call);
+        request_fail(request, &err);
+        request = server->running;
+    }
+}
+
+static void server_swap_link(struct kube_server *server, struct kube_link *link)
+{
+    kube_link_unref(server->link);
+    server->link = link;
+    server_rename(server);
+    server_end_old_streams(server);
+}
+
+/* The file may hold other credentials by now. One that is refused changes nothing: what we have goes on being used. */
+static bool server_reload_file(struct kube_server *server)
+{
+    struct kube_identity identity = {0};
+    if (server->kube->kubeconfig == NULL || kubeconfig_load(server->kube->kubeconfig, &identity, NULL) != 0)
+        return false;
+    struct kube_link *link = kube_link_get(server->kube, &identity, NULL);
+    if (link == NULL || link == server->link) {
+        kube_link_unref(link);
+        return false;
+    }
+    server_swap_link(server, link);
+    return true;
+}
+
 /* After a 401: true when new credentials are on their way, so that the request is worth a second try. */
 static bool server_renew(struct kube_server *server, struct kube_link *link)
 {
     if (server_is_own(server))
-        return kube_link_renew_token(link);
+        return kube_link_renew_token(link) || link != server->link || server_reload_file(server);
     if (link != server->link)
         return true;
     if (dv_clock_now().mono_ms - server->loaded_ms < kube_period(server->kube, SECRET_AGAIN_MS))
@@ -192,33 +242,6 @@ static void server_send_waiting(struct kube_server *server)
         request_send(server->waiting);
 }
 
-static void server_rename(struct kube_server *server)
-{
-    free(server->name);
-    server->name = dv_strdup(http_peer_name(server->link->peer));
-    if (dv_streq(server->address, server->link->identity.server))
-        return;
-    free(server->address);
-    server->address = dv_strdup(server->link->identity.server);
-    server->epoch++;
-}
-
-/* Watches and logs that run with credentials that are no longer valid for us begin anew. */
-static void server_end_old_streams(struct kube_server *server)
-{
-    struct dv_err err = DV_ERR_INIT;
-    (void)dv_err_retry(&err, DV_ERR_UNREACHABLE, "%s: the kubeconfig changed, connecting anew", server->name);
-    for (struct kube_request *request = server->running; request != NULL;) {
-        if (request->spec.on_data == NULL || request->link == server->link) {
-            request = request->next;
-            continue;
-        }
-        http_cancel(request->call);
-        request_fail(request, &err);
-        request = server->running;
-    }
-}
-
 static int server_take_secret(struct kube_server *server, const char *text, size_t len, struct dv_err *err)
 {
     struct kube_identity identity = {0};
@@ -227,10 +250,7 @@ static int server_take_secret(struct kube_server *server, const char *text, size
     struct kube_link *link = kube_link_get(server->kube, &identity, err);
     if (link == NULL)
         return -1;
-    kube_link_unref(server->link);
-    server->link = link;
-    server_rename(server);
-    server_end_old_streams(server);
+    server_swap_link(server, link);
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* API servers by reference (the own one, or a kubeconfig in a Secret of it) and requests on them with credentials put in.
  *
- * Servers with one identity share one link: one pool of connections. A Secret is got by name on the first request, and again after a 401,
- * when it is older than five minutes, and when kube_server_forget() says that it changed.
+ * Servers with one identity share one link: one pool of connections. A Secret is got by name on the first request, and again when the
+ * server refuses the credentials (401), cannot be reached or verified, and when it was read five minutes ago; the own kubeconfig and
+ * token file after a 401.
  */
 #ifndef DV_KUBE_SERVER_H
 #define DV_KUBE_SERVER_H
@@ -19,6 +20,7 @@ struct kube_request_spec {
     const char *body; /* copied, wiped after use */
     size_t body_len;
     int64_t timeout_ms, stall_ms;
+    bool urgent; /* never waits behind other requests */
     size_t max_body;
     void (*on_data)(void *arg, const char *bytes, size_t len); /* set: a stream */
     void (*on_head)(void *arg, int status, const char *content_type);

@@ -65,7 +65,7 @@ static void call_leave_wire(struct http_call *call)
     if (call->state != HTTP_ACTIVE)
         return;
     (void)curl_multi_remove_handle(call->peer->multi, call->easy);
-    if (call->on_data == NULL)
+    if (call->bounded)
         call->peer->bounded_active--;
 }
 
@@ -201,7 +201,7 @@ static void call_go(struct http_call *call)
         return;
     }
     call_move(call, HTTP_ACTIVE);
-    if (call->on_data == NULL)
+    if (call->bounded)
         peer->bounded_active++;
     if (call->stall_ms > 0)
         loop_timer_set(call->timer, call->stall_ms);
@@ -263,6 +263,7 @@ static struct http_call *call_new(struct http_peer *peer, const struct http_requ
     call->url = dv_asprintf("%s%s", peer->base, request->target);
     call->timeout_ms = request->timeout_ms;
     call->stall_ms = request->stall_ms;
+    call->bounded = request->on_data == NULL && !request->urgent;
     call->on_data = request->on_data;
     call->on_head = request->on_head;
     call->on_done = request->on_done;
@@ -284,7 +285,7 @@ struct http_call *http_start(struct http_peer *peer, const struct http_request *
     struct http_call *call = call_new(peer, request);
     call->state = HTTP_QUEUED;
     list_push(&peer->queued, call);
-    if (call->on_data != NULL)
+    if (!call->bounded)
         call_go(call);
     else
         peer_start_queued(peer);

@@ -52,6 +52,7 @@ struct http_request {
     size_t body_len;
     int64_t timeout_ms; /* for the whole exchange; 0: none */
     int64_t stall_ms;   /* most time without a byte, connecting included; 0: none */
+    bool urgent;        /* never waits behind other calls */
     size_t max_body;    /* more ends the call with LIMIT; 0: HTTP_BODY_MAX. Of a stream: of bodies that are not streamed */
     /* Set: a stream; called with each piece of a 2xx body. Pieces are not lines. Borrowed bytes. */
     void (*on_data)(void *arg, const char *bytes, size_t len);

@@ -11,6 +11,7 @@ struct http_call {
     struct http_peer *peer;
     struct http_call *prev, *next; /* in one of the peer's lists, by state */
     enum http_state state;
+    bool bounded;       /* counts among the peer's max_active */
     bool ready;         /* there is something to tell */
     bool streamed;      /* the answer's body goes to on_data */
     bool head_told;     /* on_head was called */

@@ -254,6 +254,98 @@ static void credentials_are_renewed(void **state)
     harness_free(h);
 }
 
+/* ---------------------------------------------------------------- own credentials that change */
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    (void)fclose(file);
+}
+
+static enum dv_err_kind get_default(struct harness *h)
+{
+    struct port_resource resource = {.group = "", .plural = "namespaces", .name = "default"};
+    return harness_call(h, &(struct port_call){.verb = PORT_GET, .resource = resource})->err.kind;
+}
+
+static void own_kubeconfig_is_read_again(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/kube-component-XXXXXX";
+    (void)close(mkstemp(path));
+    char *anonymous = kubeconfig_without("client-");
+    char *wrong = dv_asprintf("%.*s: {token: revoked}\n", (int)(strrchr(anonymous, ':') - anonymous), anonymous);
+    char *right = kubeconfig_with(NULL, NULL);
+    put_file(path, wrong);
+    struct harness *h = opened_by(path);
+    assert_int_equal(get_default(h), DV_ERR_AUTH);
+    put_file(path, "half a file");
+    assert_int_equal(get_default(h), DV_ERR_AUTH);
+    put_file(path, right);
+    assert_int_equal(get_default(h), DV_ERR_NONE);
+    harness_free(h);
+    (void)unlink(path);
+    free(anonymous);
+    free(wrong);
+    free(right);
+}
+
+/* A token of the API server for the default service account of our namespace. Caller frees. */
+static char *account_token(struct harness *h)
+{
+    struct port_resource account = {.group = "", .plural = "serviceaccounts", .ns = NS, .name = "tester"};
+    (void)created(h, account, json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "v1", "kind", "ServiceAccount", "metadata", "name", "tester"));
+    account.subresource = "token";
+    json_t *body =
+        json_pack("{s:s,s:s,s:{s:i}}", "apiVersion", "authentication.k8s.io/v1", "kind", "TokenRequest", "spec", "expirationSeconds", 600);
+    const json_t *status = json_object_get(with_body(h, PORT_CREATE, account, body)->json, "status");
+    assert_non_null(status);
+    return dv_strdup(json_string_value(json_object_get(status, "token")));
+}
+
+static void token_file_is_read_again(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/kube-component-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char *token_path = dv_asprintf("%s/token", dir);
+    char *ca_path = dv_asprintf("%s/ca.crt", dir);
+    char *text = kubeconfig_with(NULL, NULL);
+    char *ca = strstr(text, "certificate-authority-data: ");
+    char *command = dv_asprintf("echo '%.*s' | base64 -d > %s", (int)strcspn(ca + 28, "\n"), ca + 28, ca_path);
+    assert_int_equal(system(command), 0);
+    char *server = strstr(text, "https://127.0.0.1:") + 18;
+    char *port = dv_strndup(server, strcspn(server, "\n"));
+    (void)setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1", 1);
+    (void)setenv("KUBERNETES_SERVICE_PORT", port, 1);
+    put_file(token_path, "expired");
+
+    struct harness *admin = opened();
+    char *token = account_token(admin);
+    struct harness *h = harness_new();
+    struct dv_err err = DV_ERR_INIT;
+    h->kube = kube_new(h->loop, &(struct kube_options){.account_dir = dir, .user_agent = "in-cluster/0"}, harness_sink, h, &err);
+    assert_non_null(h->kube);
+    h->port = kube_port(h->kube);
+    assert_int_equal(get_default(h), DV_ERR_AUTH);
+    put_file(token_path, token);
+    assert_int_equal(get_default(h), DV_ERR_DENIED); /* known now, without rights */
+    harness_free(h);
+    harness_free(admin);
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    (void)unlink(token_path);
+    (void)unlink(ca_path);
+    (void)rmdir(dir);
+    free(token);
+    free(port);
+    free(command);
+    free(text);
+    free(ca_path);
+    free(token_path);
+}
+
 int main(void)
 {
     (void)setenv("DISTVERIFY_PERIODS_DIV", "10", 1);
@@ -266,6 +358,8 @@ int main(void)
         cmocka_unit_test(secret_bytes),
         cmocka_unit_test(servers_of_secrets),
         cmocka_unit_test(credentials_are_renewed),
+        cmocka_unit_test(own_kubeconfig_is_read_again),
+        cmocka_unit_test(token_file_is_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
