@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The Kubernetes side of the lab: etcd, kube-apiserver, kube-controller-manager and the node.
 # Everything here takes the number of the API server (1, or 2 with LAB_API_SERVERS=2); parts of the
 # second one have the suffix -2.

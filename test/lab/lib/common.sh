@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Helpers shared by the lab's scripts: places, messages, ports, processes, waiting.
 # Sourced by `lab`; expects set -euo pipefail.
 
@@ -35,6 +36,7 @@ lab_seconds_since() {
 lab_asked_profile=${LAB_PROFILE:-} lab_asked_servers=${LAB_API_SERVERS:-}
 LAB_PROFILE=${LAB_PROFILE:-fast}
 LAB_API_SERVERS=${LAB_API_SERVERS:-1}
+# shellcheck source=/dev/null
 if [[ -e $LAB/settings ]]; then . "$LAB/settings"; fi
 export LAB_PROFILE
 
@@ -64,6 +66,7 @@ lab_start_time() { # PID -> the kernel's start time of that process, nothing whe
   local stat
   { read -r stat < "/proc/$1/stat"; } 2>/dev/null || return 1
   stat=${stat##*) }
+  # shellcheck disable=SC2086
   set -- $stat
   [[ $1 != Z ]] || return 1
   echo "${20}"
