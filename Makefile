@@ -136,9 +136,11 @@ COMPONENT_BIN := $(COMPONENT:%=$(BUILD)/test/component/%)
 
 SIM_BIN := $(BUILD)/test/sim/sim
 SIM_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard test/sim/*.c))
+# What is random is drawn from the world's seed, and every decision is taken twice and compared.
+SIM_WRAP := -Wl,--wrap=dv_random_u64,--wrap=dv_random_id,--wrap=verify_decide
 $(SIM_BIN): $(SIM_OBJ) $(BUILD)/test/support/support.o $(foreach r,$(room_closure_controller),$(BUILD)/lib$(r).a)
 	@echo "  LD $@"
-	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call link_of,$(room_closure_controller)) $(call pc_libs,cmocka jansson)
+	@$(CC) $(CFLAGS) $(LDFLAGS) $(SIM_WRAP) -o $@ $(filter %.o,$^) $(call link_of,$(room_closure_controller)) $(call pc_libs,cmocka jansson)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
