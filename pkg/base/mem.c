@@ -113,6 +113,35 @@ char *dv_format(char *dst, size_t size, const char *fmt, ...)
     return dst;
 }
 
+/* Length of the valid character at p, 0 when there is none; *cut: the text ends within it. */
+static size_t mem_utf8_len(const unsigned char *p, bool *cut)
+{
+    size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+    size_t have = 1;
+    while (have < len && (p[have] & 0xc0) == 0x80)
+        have++;
+    *cut = len > have && p[have] == '\0';
+    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool surrogate = p[0] == 0xed && p[1] > 0x9f;
+    bool beyond = p[0] == 0xf4 && p[1] > 0x8f;
+    return have < len || overlong || surrogate || beyond ? 0 : len;
+}
+
+char *dv_utf8_clean(char *text)
+{
+    bool cut = false;
+    for (char *at = text; *at != '\0';) {
+        size_t len = mem_utf8_len((const unsigned char *)at, &cut);
+        if (cut)
+            *at = '\0';
+        else if (len == 0)
+            *at++ = '?';
+        else
+            at += len;
+    }
+    return text;
+}
+
 int dv_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out)
 {
     if (text == NULL || *text == '\0' || *text == ' ' || *text == '+')

@@ -22,6 +22,9 @@ bool dv_ends_with(const char *text, const char *suffix);
 bool dv_strlcpy(char *dst, const char *src, size_t size);
 /* dst must not overlap the arguments; cuts at size - 1. Returns dst. */
 char *dv_format(char *dst, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Makes text valid UTF-8 in place: a character that was cut at the end is dropped, other bytes that belong to none become '?'. Returns
+ * text. */
+char *dv_utf8_clean(char *text);
 /* Decimal, whole string, within [min, max]; 0 or -1, *out untouched on failure. */
 int dv_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out);
 

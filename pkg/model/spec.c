@@ -323,7 +323,7 @@ static void spec_cluster(const struct walk *outer, const char *key, const char *
 static void spec_checks(const struct walk *outer, struct model_spec *spec)
 {
     struct walk walk = spec_in(outer, "checks");
-    spec->records_per_partition = spec_number(&walk, "recordsPerPartition", 1, 100, 3);
+    spec->records_per_partition = spec_number(&walk, "recordsPerPartition", 1, MODEL_RECORDS_MAX, 3);
     spec->settle_ms = spec_duration(&walk, "settle", 30000);
     spec->held_ms = spec_duration(&walk, "held", 10000);
     spec->reconcile_ms = spec_duration(&walk, "reconcileInterval", 120000);

@@ -99,6 +99,8 @@ struct model_cluster {
 enum model_on_failure { MODEL_FAILURE_HOLD };
 enum model_on_loop { MODEL_LOOP_DISABLE_LAST, MODEL_LOOP_HOLD };
 
+#define MODEL_RECORDS_MAX 100 /* per partition in one batch */
+
 struct model_spec {
     int64_t level;
     bool suspend;

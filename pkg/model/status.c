@@ -81,6 +81,12 @@ static int64_t status_time(const json_t *json, const char *key)
     return dv_time_parse(json_string_value(json_object_get(json, key)), &ms) == 0 ? ms : 0;
 }
 
+static int64_t status_bounded(const json_t *json, const char *key, int64_t min, int64_t max)
+{
+    int64_t value = status_int(json, key, min);
+    return value < min ? min : value > max ? max : value;
+}
+
 static int32_t status_offsets(const json_t *list, int64_t **out)
 {
     size_t n = json_array_size(list);
@@ -121,7 +127,7 @@ static void status_decode_batches(const json_t *list, struct model_run *run)
         struct model_batch *batch = &run->batches[run->batch_count++];
         (void)dv_strlcpy(batch->id, status_text(item, "id"), sizeof batch->id);
         batch->side = dv_streq(status_text(item, "side"), "b") ? MODEL_B : MODEL_A;
-        batch->per_partition = (int32_t)status_int(item, "perPartition", 0);
+        batch->per_partition = (int32_t)status_bounded(item, "perPartition", 0, MODEL_RECORDS_MAX);
         batch->maybe = json_is_true(json_object_get(item, "maybe"));
         batch->stage = (enum model_stage)status_name_index(status_text(item, "stage"), stage_names, MODEL_STAGES, 0);
     }
@@ -142,12 +148,12 @@ static void status_decode_run(const json_t *json, struct model_run *run)
     (void)dv_strlcpy(run->id, status_text(json, "id"), sizeof run->id);
     (void)dv_strlcpy(run->spec_hash, status_text(json, "specHash"), sizeof run->spec_hash);
     (void)dv_strlcpy(run->fingerprint, status_text(json, "fingerprint"), sizeof run->fingerprint);
-    run->attempt = (int)status_int(json, "attempt", 0);
-    run->resumes = (int)status_int(json, "resumes", 0);
+    run->attempt = (int)status_bounded(json, "attempt", 0, INT32_MAX);
+    run->resumes = (int)status_bounded(json, "resumes", 0, INT32_MAX);
     run->started_ms = status_time(json, "startedAt");
     run->finished_ms = status_time(json, "finishedAt");
     run->last_progress_ms = status_time(json, "lastProgressAt");
-    run->paused_ms = status_int(json, "pausedSeconds", 0) * 1000;
+    run->paused_ms = status_bounded(json, "pausedSeconds", 0, INT32_MAX) * 1000;
     status_decode_intent(json_object_get(json, "intent"), &run->intent, json);
     status_decode_start(json_object_get(json, "startOffsets"), run);
     status_decode_batches(json_object_get(json, "batches"), run);
@@ -170,8 +176,9 @@ static void status_decode_stage(const json_t *json, struct model_status *status)
     (void)dv_strlcpy(st->message, status_text(json, "message"), sizeof st->message);
     st->started_ms = status_time(json, "startedAt");
     st->finished_ms = status_time(json, "finishedAt");
-    st->attempts = (int)status_int(json, "attempts", 0);
+    st->attempts = (int)status_bounded(json, "attempts", 0, INT32_MAX);
     const json_t *evidence = json_object_get(json, "evidence");
+    json_decref(st->evidence);
     st->evidence = json_is_object(evidence) ? json_deep_copy(evidence) : NULL;
 }
 
@@ -233,10 +240,17 @@ void model_status_decode(const json_t *json, struct model_status *status)
 
 /* ---------------------------------------------------------------- encode */
 
+/* A text that was cut within a character would be no JSON: the whole status would be refused. */
+static json_t *status_string(const char *text)
+{
+    DV_CLEANUP_FREE char *clean = dv_utf8_clean(dv_strdup(text));
+    return json_string(clean);
+}
+
 static void status_put_text(json_t *json, const char *key, const char *text)
 {
     if (text != NULL && text[0] != '\0')
-        json_object_set_new(json, key, json_string(text));
+        json_object_set_new(json, key, status_string(text));
 }
 
 static void status_put_time(json_t *json, const char *key, int64_t wall_ms)
@@ -361,8 +375,8 @@ static json_t *status_encode_condition(const struct model_condition *condition)
     json_t *json = json_object();
     status_put_text(json, "type", condition->type);
     status_put_text(json, "status", condition->status);
-    json_object_set_new(json, "reason", json_string(condition->reason));
-    json_object_set_new(json, "message", json_string(condition->message));
+    json_object_set_new(json, "reason", status_string(condition->reason));
+    json_object_set_new(json, "message", status_string(condition->message));
     status_put_time(json, "lastTransitionTime", condition->transition_ms);
     json_object_set_new(json, "observedGeneration", json_integer(condition->observed_generation));
     return json;

@@ -145,6 +145,31 @@ static void metrics_are_grouped(void **state)
     dv_metrics_free();
 }
 
+static void texts_become_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *clean;
+    } rows[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"caf\xc3", "caf"},
+        {"\xe2\x82", ""},
+        {"x\xf0\x9f\x98", "x"},
+        {"M\xfcller", "M?ller"},
+        {"\xff\xfe", "??"},
+        {"\xc0\xaf", "??"},
+        {"\xed\xa0\x80", "???"},
+        {"\xf5\x80\x80\x80", "????"},
+        {"\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[32];
+        (void)dv_strlcpy(text, rows[i].text, sizeof text);
+        assert_string_equal(dv_utf8_clean(text), rows[i].clean);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +181,7 @@ int main(void)
         cmocka_unit_test(log_values_are_cleaned),
         cmocka_unit_test(numbers),
         cmocka_unit_test(metrics_are_grouped),
+        cmocka_unit_test(texts_become_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
