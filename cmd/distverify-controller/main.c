@@ -306,6 +306,7 @@ static void main_close(struct program *program)
 static void main_failpoint(const char *name)
 {
     const char *at = getenv("DISTVERIFY_FAIL_AT");
+    dv_log(DV_LOG_DEBUG, "failpoint passed", "at", name, NULL);
     if (!dv_streq(at, name))
         return;
     dv_log(DV_LOG_ERROR, "failpoint", "at", name, NULL);
