@@ -304,8 +304,10 @@ bool ts_seen(struct turn *t)
 
 static bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
 {
-    turn_wake(t, since_ms + for_ms);
-    return t->now - since_ms >= for_ms;
+    if (t->now - since_ms >= for_ms)
+        return true;
+    turn_wake(t, since_ms + for_ms); /* not when it is over already: a time in the past would wake every millisecond */
+    return false;
 }
 
 bool ts_not_seen_late(struct turn *t)

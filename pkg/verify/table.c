@@ -234,10 +234,11 @@ static const struct verify_row rows_lag[] = {
 static bool ts_write_late(struct turn *t)
 {
     const struct verify_right *right = &turn_side(t, t->far)->write_ts;
-    if (!turn_side(t, t->far)->ts_topic.found || right->allowed || turn_step_age(t) < verify_arrival_ms(t->s)) {
-        turn_wake(t, t->m->step_since_ms + verify_arrival_ms(t->s));
+    int64_t due = t->m->step_since_ms + verify_arrival_ms(t->s);
+    if (t->now < due)
+        turn_wake(t, due);
+    if (!turn_side(t, t->far)->ts_topic.found || right->allowed || t->now < due)
         return false;
-    }
     turn_say(t, "%s %s Write on topic %s of Kafka cluster %s; check init.principals of %s and its init job", right->principal,
              right->denied ? "is denied" : "lacks", turn_cluster(t, t->far)->timestamps_topic, turn_name(t, t->far), turn_name(t, t->far));
     return true;
