@@ -71,6 +71,46 @@ lab_distributor_status() {
   done
 }
 
+# ---- foreign replicator ---------------------------------------------------------------------
+
+# What a verification must notice before anything is on: a real MirrorMaker 2 that copies the test topic from A to B
+# (or from b to a) under the same name, started by somebody else.
+lab_foreign_replicator() { # start [a|b] | stop
+  case ${1:-} in
+    start) lab_step "foreign replicator" lab_mirror_start "${2:-a}" ;;
+    stop) lab_stop mirror; rm -f "$LAB/run/mirror.cmd" ;;
+    *) lab_die "foreign-replicator: start [a|b], or stop" ;;
+  esac
+}
+
+lab_mirror_start() { # SIDE it copies from
+  local from=${1^^} to=B
+  [[ $from == A ]] || to=A
+  [[ -e $LAB/kafka-set-up ]] || lab_die "no Kafka clusters are up in $LAB"
+  rm -f "$LAB/logs/mirror.log"
+  {
+    printf 'clusters=%s,%s\n%s->%s.enabled=true\n%s->%s.enabled=false\n' "$from" "$to" "$from" "$to" "$to" "$from"
+    printf '%s->%s.topics=%s\n' "$from" "$to" "$LAB_TEST_TOPIC"
+    sed 's/^/A./' "$LAB/kafka-a/admin.properties"
+    sed 's/^/B./' "$LAB/kafka-b/admin.properties"
+    cat << 'EOF'
+replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy
+replication.factor=1
+offset-syncs.topic.replication.factor=1
+config.storage.replication.factor=1
+offset.storage.replication.factor=1
+status.storage.replication.factor=1
+emit.heartbeats.enabled=false
+emit.checkpoints.enabled=false
+sync.topic.acls.enabled=false
+sync.topic.configs.enabled=false
+plugin.discovery=service_load
+EOF
+  } > "$LAB/mirror.properties"
+  lab_start mirror "$LAB_JAVA/run" server org.apache.kafka.connect.mirror.MirrorMaker "$LAB/mirror.properties"
+  lab_wait "task of MirrorMaker" mirror grep -qa 'MirrorSourceTask.*Starting with' "$LAB/logs/mirror.log"
+}
+
 # ---- objects --------------------------------------------------------------------------------
 
 lab_distributor_objects() { # N: namespace, Secrets and appliers on that API server

@@ -185,7 +185,7 @@ public final class MessageDistributorTask extends LabSinkTask {
         for (Waiting waiting : queue) {
             first.putIfAbsent(waiting.partition(), waiting.record().originalKafkaOffset());
         }
-        first.forEach((partition, offset) -> offsets.put(partition, new OffsetAndMetadata(offset)));
+        first.forEach((partition, offset) -> offsets.replace(partition, new OffsetAndMetadata(offset)));
         return offsets;
     }
 
