@@ -117,6 +117,13 @@ static void decide_doubt_batches(struct turn *t, enum model_reason reason)
             run->batches[i].maybe = true;
 }
 
+/* Where the stage produces, or where it stands when it has not come that far: no step is left out. */
+static const char *decide_retry_step(const struct turn *t)
+{
+    const struct verify_step *from = table_step(t->stage, verify_tables[t->stage].retry);
+    return t->step < from ? t->step->name : from->name;
+}
+
 /* Measured, and cannot be told apart: again with new ids, from where the stage produces. */
 static bool decide_retry(struct turn *t, enum model_reason reason)
 {
@@ -128,7 +135,7 @@ static bool decide_retry(struct turn *t, enum model_reason reason)
     decide_doubt_batches(t, reason);
     turn_note(t, "attempt %d was inconclusive (%s): %s", st->attempts - 1, model_reason_name(reason), t->said);
     turn_event(t, false, "StageRetried", "run %s: stage %s is tried again: %s", t->st->run.id, model_stage_name(t->stage), t->said);
-    turn_go(t, verify_tables[t->stage].retry);
+    turn_go(t, decide_retry_step(t));
     t->m->extra_since_ms = 0;
     t->m->disturbed_ms = 0;
     t->m->logs_since_wall_ms = t->s->now.wall_ms;
@@ -269,7 +276,7 @@ static void decide_message(struct turn *t)
 {
     if (!model_run_active(t->st))
         return;
-    const char *what = t->step->what != NULL ? t->step->what : "the next step";
+    const char *what = turn_what(t);
     bool for_values = t->step->late == REASON_ValuesNotApplied;
     t->st->stages[t->stage].state = for_values ? STATE_WAITING_FOR_VALUES : STATE_RUNNING;
     char text[200];

@@ -596,7 +596,7 @@ bool run_late(struct turn *t)
 {
     if (!global_run_over(t))
         return false;
-    turn_say(t, "the run took longer than spec.deadlines.run; it still waited for %s", t->step->what);
+    turn_say(t, "the run took longer than spec.deadlines.run; it still waited for %s", turn_what(t));
     return true;
 }
 
@@ -604,7 +604,7 @@ bool stage_late(struct turn *t)
 {
     if (!global_stage_over(t))
         return false;
-    turn_say(t, "no progress within spec.deadlines.stage while waiting for %s%s%s", t->step->what, t->p->waits_for[0] != '\0' ? ": " : "",
+    turn_say(t, "no progress within spec.deadlines.stage while waiting for %s%s%s", turn_what(t), t->p->waits_for[0] != '\0' ? ": " : "",
              t->p->waits_for);
     return true;
 }

@@ -163,7 +163,7 @@ static const struct verify_step steps_messages_both[] = {
     STEP("Arrive", "the records to arrive", false, ROW_MESSAGES_B, None, NULL),
     STEP("Passed", "both Message Distributors to commit past the records", false, ROW_MESSAGES_B, None, NULL),
     STEP("Settle", "extra copies that must not come", true, ROW_MESSAGES_B, None, "Passed"),
-    STEP("ProduceFar", NULL, false, ROW_MESSAGES_B, None, NULL),
+    STEP("ProduceFar", "the readers to stand at the log end again", false, ROW_MESSAGES_B, None, NULL),
     STEP("ArriveFar", "the far records to arrive", false, ROW_MESSAGES_B, None, NULL),
     STEP("PassedFar", "both Message Distributors to commit past the far records", false, ROW_MESSAGES_B, None, NULL),
     STEP("SettleFar", "extra copies of the far records that must not come", true, ROW_MESSAGES_B, None, "PassedFar"),
@@ -213,10 +213,11 @@ static const struct verify_row rows_lag[] = {
 
 /* ---------------------------------------------------------------- offsets */
 
-#define OFFSETS_STEPS(committer, distributor)                                                  \
-    ON_STEPS("WriteCommitter", "AppliedCommitter", "CommitterOn", "CommitterHeld", committer), \
-        STEP("TimestampsTopic", "the timestamps topic", false, committer, None, NULL),         \
-        ON_STEPS("WriteDistributor", "AppliedDistributor", "DistributorOn", "DistributorHeld", distributor), OFFSET_STEPS("", distributor)
+#define OFFSETS_STEPS(committer, distributor)                                                                \
+    ON_STEPS("WriteCommitter", "AppliedCommitter", "CommitterOn", "CommitterHeld", committer),               \
+        STEP("TimestampsTopic", "the timestamps topic", false, committer, None, NULL),                       \
+        ON_STEPS("WriteDistributor", "AppliedDistributor", "DistributorOn", "DistributorHeld", distributor), \
+        STEP("Start", NULL, false, distributor, None, NULL), OFFSET_STEPS("", distributor)
 
 #define OFFSETS_ROWS                                                                                                                 \
     APPLY_ROWS("WriteCommitter", "AppliedCommitter", "CommitterOn"),                                                                 \
@@ -246,12 +247,10 @@ static bool ts_write_late(struct turn *t)
 
 static const struct verify_step steps_offsets_ab[] = {
     OFFSETS_STEPS(ROW_OFFSETS_7A, ROW_OFFSETS_7B),
-    STEP("Start", NULL, false, ROW_OFFSETS_7B, None, NULL),
     STEP("Done", NULL, false, ROW_OFFSETS_7B, None, "Start"),
 };
 static const struct verify_step steps_offsets_ba[] = {
     OFFSETS_STEPS(ROW_OFFSETS_8A, ROW_OFFSETS_8B),
-    STEP("Start", NULL, false, ROW_OFFSETS_8B, None, NULL),
     STEP("Done", NULL, false, ROW_OFFSETS_8B, None, "Start"),
 };
 static const struct verify_row rows_offsets[] = {OFFSETS_ROWS};

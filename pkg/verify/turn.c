@@ -136,6 +136,11 @@ int64_t verify_arrival_ms(const struct verify_snapshot *snapshot)
     return verify_commit_interval_ms(snapshot) + 30000;
 }
 
+const char *turn_what(const struct turn *t)
+{
+    return t->step->what != NULL ? t->step->what : "the next step";
+}
+
 int64_t turn_poll_ms(const struct turn *t)
 {
     int64_t poll = verify_commit_interval_ms(t->s) / 5;
