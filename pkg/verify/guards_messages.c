@@ -63,6 +63,21 @@ void produce_far(struct turn *t)
 
 /* ---------------------------------------------------------------- counting */
 
+/* Both readers have read to the log ends as they were at `since` or later: nothing that was there then is unseen. A broker out of reach
+ * leaves this unknown, never true. */
+static bool messages_caught_up(struct turn *t, int64_t since_ms)
+{
+    bool caught = true;
+    for SIDES(side) {
+        const struct verify_side *facts = &t->s->side[side];
+        bool known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, since_ms) && facts->test_log != NULL && facts->reader_next != NULL;
+        caught = caught && known;
+        for (int32_t p = 0; caught && p < facts->test_log->partitions && p < t->st->run.partitions; p++)
+            caught = facts->reader_next[p] >= facts->test_log->high[p];
+    }
+    return caught;
+}
+
 /* Calls until each returns false. Probes that may never have been produced are left out. */
 static bool messages_each(struct turn *t, size_t only_batch, bool (*each)(struct turn *t, const struct probe *probe, enum model_side born))
 {
@@ -170,7 +185,7 @@ bool control_settled(struct turn *t)
     t->unknown = false;
     bool near = t->s->probes != NULL && t->s->probes->batch_count == t->st->run.batch_count &&
                 messages_each(t, MODEL_BATCHES_MAX, messages_once_near);
-    return turn_held(t, near, t->spec->settle_ms);
+    return turn_held(t, near, t->spec->settle_ms) && messages_caught_up(t, t->m->hold_since_ms + t->spec->settle_ms);
 }
 
 /* ---------------------------------------------------------------- commits of the Message Distributors */
@@ -223,7 +238,7 @@ bool settled(struct turn *t)
 {
     t->unknown = false;
     bool passed = commits_passed(t);
-    return turn_held(t, passed, t->spec->settle_ms);
+    return turn_held(t, passed, t->spec->settle_ms) && messages_caught_up(t, t->m->hold_since_ms + t->spec->settle_ms);
 }
 
 static bool messages_lost(struct turn *t, const struct probe *probe, enum model_side born)
@@ -251,17 +266,21 @@ bool records_missing(struct turn *t)
     int64_t patience = verify_commit_interval_ms(t->s) + 1000;
     if (t->m->look_ms == 0)
         t->m->look_ms = t->now;
-    turn_wake(t, t->m->look_ms + patience);
-    return t->now - t->m->look_ms >= patience;
+    if (t->now - t->m->look_ms < patience) {
+        turn_wake(t, t->m->look_ms + patience);
+        return false;
+    }
+    return messages_caught_up(t, t->m->look_ms);
 }
 
 /* Assigned, commit below the record, neither commit nor copies moved for arrival. */
 bool distribution_stalled(struct turn *t)
 {
-    int64_t due = t->m->progress_ms + verify_arrival_ms(t->s);
-    turn_wake(t, due);
-    if (t->now < due)
+    int64_t due = turn_undisturbed(t, t->m->progress_ms) + verify_arrival_ms(t->s);
+    if (t->now < due) {
+        turn_wake(t, due);
         return false;
+    }
     turn_say(t, "distribution stands still for %lld s: %s", (long long)(verify_arrival_ms(t->s) / 1000), t->p->waits_for);
     return true;
 }

@@ -304,6 +304,7 @@ bool ts_seen(struct turn *t)
 
 static bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
 {
+    since_ms = turn_undisturbed(t, since_ms);
     if (t->now - since_ms >= for_ms)
         return true;
     turn_wake(t, since_ms + for_ms); /* not when it is over already: a time in the past would wake every millisecond */

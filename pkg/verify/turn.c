@@ -55,7 +55,9 @@ void turn_say(struct turn *t, const char *fmt, ...)
 
 void turn_wake(struct turn *t, int64_t at_ms)
 {
-    if (at_ms <= t->now)
+    if (at_ms < t->now)
+        return; /* a wait that is over wakes nobody */
+    if (at_ms == t->now)
         at_ms = t->now + 1;
     if (at_ms < t->p->wake_ms)
         t->p->wake_ms = at_ms;
@@ -184,6 +186,11 @@ bool turn_held(struct turn *t, bool ok, int64_t for_ms)
 int64_t turn_step_age(const struct turn *t)
 {
     return t->now - t->m->step_since_ms;
+}
+
+int64_t turn_undisturbed(const struct turn *t, int64_t since_ms)
+{
+    return t->m->disturbed_ms > since_ms ? t->m->disturbed_ms : since_ms;
 }
 
 /* A step further on is progress; a step back is not. */

@@ -102,6 +102,8 @@ bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int
 /* Continuous truth: true when ok has held for for_ms. While something is unknown (t->unknown) it neither ends nor completes. */
 bool turn_held(struct turn *t, bool ok, int64_t for_ms);
 int64_t turn_step_age(const struct turn *t);
+/* From when a wait for something that must come counts: since, or the end of the last disturbance (pod restart, cluster out of reach). */
+int64_t turn_undisturbed(const struct turn *t, int64_t since_ms);
 
 /* Switches wanted of a side in this step; false: nothing yet. */
 bool turn_want(const struct turn *t, enum model_side side, struct model_switches *out);
