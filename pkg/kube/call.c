@@ -6,7 +6,7 @@
 #include <utlist.h>
 
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 #include "kube/server.h"
 
 #define FIELD_MANAGER "distverify"
@@ -60,7 +60,7 @@ static void call_free(struct kube_calls *call)
     loop_timer_free(call->deadline);
     loop_timer_free(call->again);
     kube_resource_free(&call->resource);
-    b64_wipe(call->body, call->body_len);
+    dv_wipe(call->body, call->body_len);
     free(call);
 }
 

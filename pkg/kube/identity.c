@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 #include "kube/kubeconfig.h"
 
 static void identity_wipe(char *text)
 {
-    b64_wipe(text, text != NULL ? strlen(text) : 0);
+    dv_wipe(text, text != NULL ? strlen(text) : 0);
 }
 
 void kube_identity_free(struct kube_identity *id)

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 
 #define SERVICE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 #define CA_MAX (1024u * 1024)
@@ -32,7 +32,7 @@ char *kube_file_read(const char *path, size_t max, size_t *len, struct dv_err *e
         *len = used;
         return dv_realloc(data, used + 1);
     }
-    b64_wipe(data, used);
+    dv_wipe(data, used);
     (void)dv_err_set(err, DV_ERR_INVALID, "cannot read %s: %s", path, failed != 0 ? strerror(failed) : "it is too large");
     return NULL;
 }

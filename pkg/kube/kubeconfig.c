@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 #include "kube/kubeconfig_yaml.h"
 
 #define FILE_MAX (1024u * 1024)
@@ -55,7 +55,7 @@ static char *pem_load(struct reading *reading, const struct pem_source *source, 
             (void)dv_err_wrap(err, "%s", source->what);
         return text;
     }
-    char *text = b64_decode(data, strlen(data), len);
+    char *text = dv_b64_decode(data, strlen(data), len);
     if (text == NULL)
         (void)dv_err_set(err, DV_ERR_CERT, "%s data is not base64", source->what);
     return text;
@@ -80,7 +80,7 @@ static int reading_pem(struct reading *reading, yaml_node_t *map, const struct p
         *out = text;
         return 0;
     }
-    b64_wipe(text, len);
+    dv_wipe(text, len);
     return dv_err_set(err, DV_ERR_CERT, "%s data holds no PEM %s", source->what, source->marker_name);
 }
 
@@ -246,6 +246,6 @@ int kubeconfig_load(const char *path, struct kube_identity *out, struct dv_err *
         return dv_err_wrap(err, "kubeconfig");
     DV_CLEANUP_FREE char *copy = dv_strdup(path);
     int rc = kubeconfig_parse(text, len, dirname(copy), out, err);
-    b64_wipe(text, len);
+    dv_wipe(text, len);
     return rc == 0 ? 0 : dv_err_wrap(err, "kubeconfig %s", path);
 }

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 #include "kube/server.h"
 
 #define TOKEN_MAX (64u * 1024)
@@ -13,7 +13,7 @@
 
 static void link_wipe(char *text)
 {
-    b64_wipe(text, text != NULL ? strlen(text) : 0);
+    dv_wipe(text, text != NULL ? strlen(text) : 0);
 }
 
 static struct http_peer *link_peer(struct kube *kube, const struct kube_identity *id, struct dv_err *err)
@@ -136,7 +136,7 @@ static void headers_authorize(struct link_headers *headers, struct kube_link *li
         headers->lines[headers->count++] = dv_asprintf("Authorization: Bearer %s", token);
     if (token == NULL && id->user != NULL && headers->count < HEADERS_MAX) {
         char *plain = dv_asprintf("%s:%s", id->user, id->password != NULL ? id->password : "");
-        char *encoded = b64_encode(plain, strlen(plain));
+        char *encoded = dv_b64_encode(plain, strlen(plain));
         headers->lines[headers->count++] = dv_asprintf("Authorization: Basic %s", encoded);
         link_wipe(plain);
         link_wipe(encoded);

@@ -6,7 +6,7 @@
 #include <utlist.h>
 
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 #include "kube/scan.h"
 #include "kube/server.h"
 
@@ -37,7 +37,7 @@ static void get_free(struct kube_secret_get *get)
     loop_timer_free(get->timer);
     DL_DELETE(get->kube->secret_gets, get);
     for (size_t i = 0; i < get->count; i++) {
-        b64_wipe(get->items[i].value, get->items[i].len);
+        dv_wipe(get->items[i].value, get->items[i].len);
         free(get->items[i].secret);
         free(get->items[i].key);
     }
@@ -69,7 +69,7 @@ static void secret_take_key(struct kube_secret_get *get, struct secret_item *ite
         return;
     }
     item->found = true;
-    item->value = b64_decode(text.text, text.len, &item->len);
+    item->value = dv_b64_decode(text.text, text.len, &item->len);
     if (item->value == NULL)
         (void)dv_err_set(&get->err, DV_ERR_SECRET, "Secret %s/%s: key %s is not base64", get->ns, item->secret, item->key);
 }

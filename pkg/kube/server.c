@@ -6,7 +6,7 @@
 #include <utlist.h>
 
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 #include "kube/secrets.h"
 
 #define SECRET_AGE_MS (5 * 60 * 1000)
@@ -51,7 +51,7 @@ static void request_free(struct kube_request *request)
     else
         DL_DELETE(request->server->waiting, request);
     kube_link_unref(request->link);
-    b64_wipe(request->body, request->spec.body_len);
+    dv_wipe(request->body, request->spec.body_len);
     free(request->target);
     free(request);
 }

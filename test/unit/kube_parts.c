@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "kube/b64.h"
+#include "base/b64.h"
 #include "kube/frame.h"
 #include "kube/room.h"
 #include "kube/scan.h"
@@ -127,25 +127,25 @@ static void base64(void **state)
                                            {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe", "//4="}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         size_t len = 0;
-        char *encoded = b64_encode(pairs[i][0], strlen(pairs[i][0]));
-        char *decoded = b64_decode(pairs[i][1], strlen(pairs[i][1]), &len);
+        char *encoded = dv_b64_encode(pairs[i][0], strlen(pairs[i][0]));
+        char *decoded = dv_b64_decode(pairs[i][1], strlen(pairs[i][1]), &len);
         assert_string_equal(encoded, pairs[i][1]);
         assert_non_null(decoded);
         assert_int_equal(len, strlen(pairs[i][0]));
         assert_memory_equal(decoded, pairs[i][0], len + 1);
         free(encoded);
-        b64_wipe(decoded, len);
+        dv_wipe(decoded, len);
     }
     static const char *const broken[] = {"Z", "Zg", "Zg=", "Zg===", "Z===", "=", "Zg==Zg==", "Zm9 v", "Zm9v-", "Zm8=b"};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         size_t len = 0;
-        assert_null(b64_decode(broken[i], strlen(broken[i]), &len));
+        assert_null(dv_b64_decode(broken[i], strlen(broken[i]), &len));
     }
     size_t len = 0;
-    char *folded = b64_decode("Zm9v\nYg==\r\n", 11, &len);
+    char *folded = dv_b64_decode("Zm9v\nYg==\r\n", 11, &len);
     assert_string_equal(folded, "foob");
-    b64_wipe(folded, len);
-    b64_wipe(NULL, 0);
+    dv_wipe(folded, len);
+    dv_wipe(NULL, 0);
 }
 
 /* ---------------------------------------------------------------- paths, texts */
