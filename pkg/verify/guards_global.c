@@ -91,6 +91,14 @@ static bool global_differs(const struct verify_values *values, const struct mode
     return false;
 }
 
+/* A patch whose answer was lost shows as what the step wants. */
+static bool global_as_wanted(struct turn *t, enum model_side side, const struct verify_values *values)
+{
+    struct model_switches want;
+    int unused = 0;
+    return turn_want(t, side, &want) && !global_differs(values, &want, &unused);
+}
+
 /* Declared values that are not what this run last declared. reverted: they are what they were before the run. */
 static bool global_values_moved(struct turn *t, bool reverted)
 {
@@ -101,6 +109,8 @@ static bool global_values_moved(struct turn *t, bool reverted)
         int unused = 0;
         bool open = run->intent.kind == INTENT_VALUES && run->intent.side == (enum model_side)side;
         if (values == NULL || !values->readable || !run->have_left[side] || open || !global_differs(values, &run->left[side], &which))
+            continue;
+        if (global_as_wanted(t, (enum model_side)side, values))
             continue;
         bool as_before = run->have_before[side] && !global_differs(values, &run->before[side], &unused);
         if (as_before != reverted)
@@ -168,8 +178,8 @@ static bool global_each_wanted(struct turn *t, bool (*bad)(struct turn *t, enum 
     return false;
 }
 
-/* Findings about rights count only once this revision's init job has had its chance. */
-static bool global_rights_count(struct turn *t, enum model_side side)
+/* When this revision's init job has had its chance: findings about rights count from then on. */
+static int64_t global_rights_due(struct turn *t, enum model_side side)
 {
     const struct verify_memory *m = t->m;
     int64_t since = m->written_ms[side] != 0 ? m->written_ms[side] : m->stage_since_ms;
@@ -177,12 +187,23 @@ static bool global_rights_count(struct turn *t, enum model_side side)
     for (size_t i = 0; i < t->s->side[side].connector_count; i++)
         auto_restart = auto_restart || t->s->side[side].connectors[i].fact->auto_restart_on;
     int64_t due = m->job_done_ms[side] != 0 ? m->job_done_ms[side] : since + verify_arrival_ms(t->s);
-    if (auto_restart)
-        due += t->spec->reconcile_ms;
+    return auto_restart ? due + t->spec->reconcile_ms : due;
+}
+
+static bool global_rights_count(struct turn *t, enum model_side side)
+{
+    int64_t due = global_rights_due(t, side);
     if (t->now >= due)
         return true;
     turn_wake(t, due);
     return false;
+}
+
+/* A line from before says nothing: the right may have come since. */
+static bool global_line_counts(struct turn *t, enum model_side side, const struct fact_log_finding *finding)
+{
+    int64_t due_wall_ms = t->s->now.wall_ms - (t->now - global_rights_due(t, side));
+    return global_rights_count(t, side) && (finding->last_ms == 0 || finding->last_ms >= due_wall_ms);
 }
 
 static const char *global_principal(struct turn *t, enum model_side side)
@@ -232,11 +253,13 @@ static void global_name_acl(struct turn *t, enum model_side side, enum model_con
 static bool global_acl_of(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
 {
     const struct verify_side *facts = turn_side(t, side);
-    bool refused = fact->fact->authorization && (fact->fact->tasks_failed > 0 || fact->fact->state == FACT_STATE_FAILED);
+    bool refused = fact->fact->authorization && (fact->fact->tasks_failed > 0 || fact->fact->state == FACT_STATE_FAILED) &&
+                   global_rights_count(t, side);
     for (size_t i = 0; i < facts->finding_count && !refused; i++)
         refused = facts->findings[i].kind == FACT_LOG_AUTHORIZATION &&
-                  (facts->findings[i].connector[0] == '\0' || dv_streq(facts->findings[i].connector, fact->fact->name));
-    if (!refused || !global_rights_count(t, side))
+                  (facts->findings[i].connector[0] == '\0' || dv_streq(facts->findings[i].connector, fact->fact->name)) &&
+                  global_line_counts(t, side, &facts->findings[i]);
+    if (!refused)
         return false;
     global_name_acl(t, side, connector);
     return true;
@@ -328,7 +351,7 @@ static const struct fact_log_finding *global_dirty(struct turn *t, enum model_si
             if (!facts->finding_dirty[i])
                 continue;
             bool about_rights = finding->kind == FACT_LOG_AUTHORIZATION || finding->kind == FACT_LOG_UNKNOWN_TOPIC;
-            if (about_rights && !global_rights_count(t, (enum model_side)side))
+            if (about_rights && !global_line_counts(t, (enum model_side)side, finding))
                 continue;
             if (finding->kind == FACT_LOG_RETRYING) {
                 turn_note(t, "%s: pod %s line %lld retried: %s", turn_name(t, (enum model_side)side), finding->pod,
@@ -363,159 +386,12 @@ bool logs_dirty(struct turn *t)
     return t->m->disturbed_ms == 0 && global_say_dirty(t);
 }
 
-/* ---------------------------------------------------------------- copies */
-
-static bool global_levels_mixed(uint32_t flags)
-{
-    return (flags & (flags - 1)) != 0;
-}
-
-struct extras {
-    const struct probe *probe; /* the one with most copies */
-    enum model_side side;
-    int32_t most;
-    bool on_origin;
-    uint32_t flags;
-    int64_t total;
-};
-
-static struct extras global_extras(const struct probe_table *table)
-{
-    struct extras found = {0};
-    for (size_t i = 0; table != NULL && i < table->count; i++) {
-        const struct probe *probe = &table->probes[i];
-        for (int side = 0; side < MODEL_SIDES; side++) {
-            const struct probe_copies *copies = &probe->on[side];
-            bool origin = table->batches[probe->batch].side == (enum model_side)side;
-            if (copies->count < 2 || (table->batches[probe->batch].maybe && !origin))
-                continue;
-            found.total += copies->count - 1;
-            found.flags |= copies->flags;
-            found.on_origin = found.on_origin || origin;
-            if (copies->count > found.most) {
-                found.most = copies->count;
-                found.probe = probe;
-                found.side = (enum model_side)side;
-            }
-        }
-    }
-    return found;
-}
-
-static bool global_extra_settled(struct turn *t, int64_t for_ms)
-{
-    if (t->m->extra_since_ms == 0)
-        t->m->extra_since_ms = t->now;
-    if (t->now - t->m->extra_since_ms >= for_ms)
-        return true;
-    turn_wake(t, t->m->extra_since_ms + for_ms);
-    return false;
-}
-
-/* An extra copy where the record was born is a loop, always; copies that keep coming are one, wherever. One extra and no more, or the bits
- * of two levels, is a level mismatch. */
-bool loop_seen(struct turn *t)
-{
-    struct extras found = global_extras(t->s->probes);
-    if (found.probe == NULL)
-        return false;
-    enum model_side born = t->s->probes->batches[found.probe->batch].side;
-    bool growing = found.most >= 4;
-    bool mixed = global_levels_mixed(found.flags);
-    if (!growing && !(found.on_origin && mixed) && !(found.on_origin && global_extra_settled(t, t->spec->settle_ms)))
-        return false;
-    if (growing)
-        turn_say(t,
-                 "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution "
-                 "model and levels",
-                 turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), found.most, turn_name(t, found.side));
-    else
-        turn_say(t, "level mismatch: a record produced on %s was seen %d times on %s%s; check the levels of both Distributors",
-                 turn_name(t, born), found.most, turn_name(t, found.side), mixed ? ", its copy flags carry two levels" : "");
-    return true;
-}
-
-static bool global_extra_watch_ms(struct turn *t)
-{
-    int64_t watch = t->spec->settle_ms > t->spec->reconcile_ms ? t->spec->settle_ms : t->spec->reconcile_ms;
-    return global_extra_settled(t, watch);
-}
-
-bool redelivery_suspected(struct turn *t)
-{
-    struct extras found = global_extras(t->s->probes);
-    if (found.probe == NULL || found.on_origin || t->m->disturbed_ms == 0 || !global_extra_watch_ms(t))
-        return false;
-    turn_say(t, "%lld records were delivered to %s twice around a restart in Kafka Connect", (long long)found.total,
-             turn_name(t, found.side));
-    return true;
-}
-
-bool records_duplicated(struct turn *t)
-{
-    struct extras found = global_extras(t->s->probes);
-    if (found.probe == NULL || !global_extra_watch_ms(t))
-        return false;
-    turn_say(t, "%lld extra copies arrived on %s (one record %d times) and none where it was produced; do two Distributors write to %s?",
-             (long long)found.total, turn_name(t, found.side), found.most, turn_name(t, found.side));
-    return true;
-}
-
-/* While an extra copy is being watched nothing goes on. */
-bool extra_watched(struct turn *t)
-{
-    return global_extras(t->s->probes).probe != NULL;
-}
-
-bool record_altered(struct turn *t)
-{
-    static const struct {
-        uint32_t bit;
-        const char *what;
-    } parts[] = {{PROBE_ALTERED_KEY, "key"},
-                 {PROBE_ALTERED_VALUE, "value"},
-                 {PROBE_ALTERED_HEADER, "header"},
-                 {PROBE_ALTERED_PARTITION, "partition"},
-                 {PROBE_ALTERED_TIMESTAMP, "timestamp"}};
-    const struct probe_table *table = t->s->probes;
-    for (size_t i = 0; table != NULL && i < table->count; i++) {
-        for (int side = 0; side < MODEL_SIDES; side++) {
-            for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
-                if ((table->probes[i].on[side].altered & parts[k].bit) == 0)
-                    continue;
-                turn_say(t, "the %s of a record differs between %s and %s (partition %d): copies must be equal", parts[k].what,
-                         turn_name(t, MODEL_A), turn_name(t, MODEL_B), table->probes[i].partition);
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* The reader stands at the last stable offset below the high watermark and what we wait for may lie behind it. */
-bool transaction_open(struct turn *t)
-{
-    for (int side = 0; side < MODEL_SIDES && t->m->partitions > 0; side++) {
-        const struct verify_side *facts = &t->s->side[side];
-        if (facts->reader_stable == NULL || facts->reader_high == NULL || turn_step_age(t) < verify_arrival_ms(t->s))
-            continue;
-        for (int32_t p = 0; p < t->m->partitions; p++) {
-            if (facts->reader_stable[p] < 0 || facts->reader_stable[p] >= facts->reader_high[p])
-                continue;
-            turn_say(t, "partition %d of topic %s on %s has an open transaction: records behind offset %lld cannot be read", p,
-                     turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side),
-                     (long long)facts->reader_stable[p]);
-            return true;
-        }
-    }
-    return false;
-}
-
 bool group_active(struct turn *t)
 {
     if (t->stage < STAGE_OFFSETS_A_TO_B)
         return false;
     for (int side = 0; side < MODEL_SIDES; side++) {
+        (void)turn_fresh(t, (enum model_side)side, VF_GROUPS, 0);
         const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
         if (group == NULL || group->members == 0)
             continue;
