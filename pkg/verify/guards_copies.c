@@ -1,0 +1,151 @@
+#include <string.h>
+
+#include "verify/guards.h"
+
+/* What the copies of the probes say, in every step: loops, duplicates, altered records. */
+
+static bool copies_levels_mixed(uint32_t flags)
+{
+    return (flags & (flags - 1)) != 0;
+}
+
+struct extras {
+    const struct probe *probe; /* the one with most copies */
+    enum model_side side;
+    int32_t most;
+    bool on_origin;
+    uint32_t flags;
+    int64_t total;
+};
+
+static struct extras copies_extras(const struct probe_table *table)
+{
+    struct extras found = {0};
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const struct probe *probe = &table->probes[i];
+        for (int side = 0; side < MODEL_SIDES; side++) {
+            const struct probe_copies *copies = &probe->on[side];
+            bool origin = table->batches[probe->batch].side == (enum model_side)side;
+            if (copies->count < 2 || (table->batches[probe->batch].maybe && !origin))
+                continue;
+            found.total += copies->count - 1;
+            found.flags |= copies->flags;
+            found.on_origin = found.on_origin || origin;
+            if (copies->count > found.most) {
+                found.most = copies->count;
+                found.probe = probe;
+                found.side = (enum model_side)side;
+            }
+        }
+    }
+    return found;
+}
+
+static bool copies_extra_settled(struct turn *t, int64_t for_ms)
+{
+    if (t->m->extra_since_ms == 0)
+        t->m->extra_since_ms = t->now;
+    if (t->now - t->m->extra_since_ms >= for_ms)
+        return true;
+    turn_wake(t, t->m->extra_since_ms + for_ms);
+    return false;
+}
+
+/* An extra copy where the record was born is a loop, always; copies that keep coming are one, wherever. One extra and no more, or the bits
+ * of two levels, is a level mismatch. */
+bool loop_seen(struct turn *t)
+{
+    struct extras found = copies_extras(t->s->probes);
+    if (found.probe == NULL)
+        return false;
+    enum model_side born = t->s->probes->batches[found.probe->batch].side;
+    bool growing = found.most >= 4;
+    bool mixed = copies_levels_mixed(found.flags);
+    if (!growing && !(found.on_origin && mixed) && !(found.on_origin && copies_extra_settled(t, t->spec->settle_ms)))
+        return false;
+    if (growing)
+        turn_say(t,
+                 "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution "
+                 "model and levels",
+                 turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), found.most, turn_name(t, found.side));
+    else
+        turn_say(t, "level mismatch: a record produced on %s was seen %d times on %s%s; check the levels of both Distributors",
+                 turn_name(t, born), found.most, turn_name(t, found.side), mixed ? ", its copy flags carry two levels" : "");
+    return true;
+}
+
+static bool copies_extra_watch_ms(struct turn *t)
+{
+    int64_t watch = t->spec->settle_ms > t->spec->reconcile_ms ? t->spec->settle_ms : t->spec->reconcile_ms;
+    return copies_extra_settled(t, watch);
+}
+
+bool redelivery_suspected(struct turn *t)
+{
+    struct extras found = copies_extras(t->s->probes);
+    if (found.probe == NULL || found.on_origin || t->m->disturbed_ms == 0 || !copies_extra_watch_ms(t))
+        return false;
+    turn_say(t, "%lld records were delivered to %s twice around a restart in Kafka Connect", (long long)found.total,
+             turn_name(t, found.side));
+    return true;
+}
+
+bool records_duplicated(struct turn *t)
+{
+    struct extras found = copies_extras(t->s->probes);
+    if (found.probe == NULL || !copies_extra_watch_ms(t))
+        return false;
+    turn_say(t, "%lld extra copies arrived on %s (one record %d times) and none where it was produced; do two Distributors write to %s?",
+             (long long)found.total, turn_name(t, found.side), found.most, turn_name(t, found.side));
+    return true;
+}
+
+/* While an extra copy is being watched nothing goes on. */
+bool extra_watched(struct turn *t)
+{
+    return copies_extras(t->s->probes).probe != NULL;
+}
+
+bool record_altered(struct turn *t)
+{
+    static const struct {
+        uint32_t bit;
+        const char *what;
+    } parts[] = {{PROBE_ALTERED_KEY, "key"},
+                 {PROBE_ALTERED_VALUE, "value"},
+                 {PROBE_ALTERED_HEADER, "header"},
+                 {PROBE_ALTERED_PARTITION, "partition"},
+                 {PROBE_ALTERED_TIMESTAMP, "timestamp"}};
+    const struct probe_table *table = t->s->probes;
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        for (int side = 0; side < MODEL_SIDES; side++) {
+            for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+                if ((table->probes[i].on[side].altered & parts[k].bit) == 0)
+                    continue;
+                turn_say(t, "the %s of a record differs between %s and %s (partition %d): copies must be equal", parts[k].what,
+                         turn_name(t, MODEL_A), turn_name(t, MODEL_B), table->probes[i].partition);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The reader stands at the last stable offset below the high watermark and what we wait for may lie behind it. */
+bool transaction_open(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES && t->m->partitions > 0; side++) {
+        const struct verify_side *facts = &t->s->side[side];
+        if (facts->reader_stable == NULL || facts->reader_high == NULL || turn_step_age(t) < verify_arrival_ms(t->s))
+            continue;
+        for (int32_t p = 0; p < t->m->partitions; p++) {
+            if (facts->reader_stable[p] < 0 || facts->reader_stable[p] >= facts->reader_high[p])
+                continue;
+            turn_say(t, "partition %d of topic %s on %s has an open transaction: records behind offset %lld cannot be read", p,
+                     turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side),
+                     (long long)facts->reader_stable[p]);
+            return true;
+        }
+    }
+    return false;
+}
