@@ -164,6 +164,34 @@ static void fault_topic_noise(const struct fault *f)
     }
 }
 
+/* Somebody commits for the test group. */
+static void fault_group_set(const struct fault *f)
+{
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++)
+        world_commit(f->world, f->side, WORLD_GROUP, WORLD_TOPIC, p, f->number);
+}
+
+/* Somebody carries the other side's commits over, without a timestamps record. */
+static void fault_group_follow(const struct fault *f)
+{
+    struct world_topic *near = world_topic(&f->world->kafka[1 - f->side], WORLD_TOPIC);
+    struct world_topic *far = world_topic(fault_kafka(f), WORLD_TOPIC);
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
+        int64_t offset = world_committed(&f->world->kafka[1 - f->side], WORLD_GROUP, WORLD_TOPIC, p);
+        int64_t to = 0;
+        while (to < far->part[p].end && far->part[p].records[to].fact.timestamp_ms < near->part[p].records[offset].fact.timestamp_ms)
+            to++;
+        world_commit(f->world, f->side, WORLD_GROUP, WORLD_TOPIC, p, to);
+    }
+}
+
+static void fault_acls_own(const struct fault *f)
+{
+    world_allow(fault_kafka(f), world_principal(f->side), FACT_ACL_GROUP, "connect-", true, FACT_ACL_READ, false);
+    world_allow(fault_kafka(f), world_principal(f->side), FACT_ACL_TOPIC, "distribution-", true, FACT_ACL_READ, false);
+    world_allow(fault_kafka(f), world_principal(f->side), FACT_ACL_TOPIC, WORLD_TIMESTAMPS, false, FACT_ACL_READ, false);
+}
+
 static void fault_acl_deny(const struct fault *f)
 {
     world_allow(fault_kafka(f), world_principal(1 - f->side), FACT_ACL_TOPIC, "distribution-", true, FACT_ACL_WRITE, true);
@@ -463,6 +491,9 @@ static const struct {
     {"topic.openTransaction", fault_topic_open},
     {"topic.noise", fault_topic_noise},
     {"acl.deny", fault_acl_deny},
+    {"acls.own", fault_acls_own},
+    {"group.set", fault_group_set},
+    {"group.follow", fault_group_follow},
     {"values.invalid", fault_values_invalid},
     {"values.template", fault_values_template},
     {"values.text", fault_values_text},
