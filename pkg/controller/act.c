@@ -61,12 +61,12 @@ void act_patched(struct entry *entry, enum model_side side, const struct port_ku
 
 /* ---------------------------------------------------------------- records, commits */
 
-static void act_records(struct entry *entry, enum model_side side, size_t batch)
+static void act_records(struct entry *entry, enum model_side side, size_t batch, int64_t spacing_ms)
 {
     struct controller *ctl = entry->ctl;
     size_t count = 0;
     probes_sync(&entry->probes, &entry->status.run);
-    struct fact_record *records = probes_records(&entry->probes, batch, ctl_now(ctl).wall_ms, &count);
+    struct fact_record *records = probes_records(&entry->probes, batch, ctl_now(ctl).wall_ms, spacing_ms, &count);
     struct ticket *ticket = ticket_new(ctl, TICKET_PRODUCE, entry, side);
     entry->act_records = count;
     entry->act_answers = 0;
@@ -107,7 +107,7 @@ void act_effect(struct entry *entry, const struct verify_plan *plan)
     act_failpoint(entry, "before");
     switch (intent->kind) {
     case INTENT_VALUES: act_values(entry, intent->side, &plan->act_switches); break;
-    case INTENT_RECORDS: act_records(entry, intent->side, plan->act_batch); break;
+    case INTENT_RECORDS: act_records(entry, intent->side, plan->act_batch, plan->act_spacing_ms); break;
     case INTENT_COMMIT: act_commit(entry, intent); break;
     case INTENT_NONE: break;
     }

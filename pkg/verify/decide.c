@@ -32,7 +32,7 @@ static void decide_enter_stage(struct turn *t, enum model_stage stage)
     m->best_score = 0;
     m->logs_since_wall_ms = t->s->now.wall_ms;
     memset(m->restarts_known, 0, sizeof m->restarts_known);
-    m->pod_restarts[MODEL_A] = m->pod_restarts[MODEL_B] = -1;
+    m->pod_lives[MODEL_A] = m->pod_lives[MODEL_B] = -1;
 }
 
 static void decide_take_stage(struct turn *t)
@@ -57,7 +57,7 @@ static void decide_resume(struct turn *t)
     m->stage = t->st->stage;
     m->stage_since_ms = m->step_since_ms = m->progress_ms = t->now;
     m->logs_since_wall_ms = t->st->stages[t->st->stage].started_ms;
-    m->pod_restarts[MODEL_A] = m->pod_restarts[MODEL_B] = -1;
+    m->pod_lives[MODEL_A] = m->pod_lives[MODEL_B] = -1;
     if (t->s->status->run.id[0] != '\0' && dv_streq(t->s->status->run.id, run->id)) {
         run->resumes++;
         turn_event(t, false, "RunResumed", "run %s taken up again in stage %s", run->id, model_stage_name(t->st->stage));
@@ -234,24 +234,31 @@ static bool decide_apply(struct turn *t, const struct verify_row *row)
     return false;
 }
 
+/* Changes when a container restarts and when a pod is replaced: never negative. */
+static int64_t decide_pod_lives(const struct verify_side *facts)
+{
+    uint64_t lives = 0;
+    for (size_t i = 0; i < facts->pod_count; i++)
+        lives += dv_hash64(dv_hash64(DV_HASH_INIT, facts->pods[i]->uid, strlen(facts->pods[i]->uid)), &facts->pods[i]->restarts,
+                           sizeof facts->pods[i]->restarts);
+    return (int64_t)(lives >> 1);
+}
+
 /* A restart in Kafka Connect or a broker out of reach explains noise for the rest of the stage. */
 static void decide_disturbance(struct turn *t)
 {
     for (int side = 0; side < MODEL_SIDES; side++) {
         const struct verify_side *facts = &t->s->side[side];
-        int64_t restarts = 0;
-        for (size_t i = 0; i < facts->pod_count; i++)
-            restarts += facts->pods[i]->restarts;
-        if (t->m->pod_restarts[side] < 0 && facts->stamp[VF_PODS].as_of_ms != 0)
-            t->m->pod_restarts[side] = restarts;
-        bool disturbed = t->m->pod_restarts[side] >= 0 && restarts > t->m->pod_restarts[side];
+        int64_t lives = decide_pod_lives(facts);
+        bool known = facts->stamp[VF_PODS].as_of_ms != 0;
+        bool disturbed = known && t->m->pod_lives[side] >= 0 && lives != t->m->pod_lives[side];
         for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
             disturbed = disturbed || (facts->stamp[fact].failed_ms >= t->m->stage_since_ms && facts->stamp[fact].failed_ms != 0 &&
                                       facts->stamp[fact].err.kind == DV_ERR_UNREACHABLE);
         if (disturbed)
             t->m->disturbed_ms = t->now;
-        if (facts->stamp[VF_PODS].as_of_ms != 0)
-            t->m->pod_restarts[side] = restarts;
+        if (known)
+            t->m->pod_lives[side] = lives;
     }
 }
 
@@ -288,7 +295,7 @@ static void decide_message(struct turn *t)
 
 static bool decide_reads_timestamps(const struct turn *t)
 {
-    static const char *const steps[] = {"Before", "Reader", "Barrier", "Copied", "Commit", "Moved", "Echo"};
+    static const char *const steps[] = {"Before", "Reader", "Barrier", "Copied", "Commit", "Moved", "Equal", "Echo"};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         if (t->stage >= STAGE_OFFSETS_A_TO_B && dv_starts_with(t->m->step, steps[i]) && !dv_starts_with(t->m->step, "Committ"))
             return true;

@@ -415,6 +415,46 @@ void note_offsets(struct turn *t)
     t->m->changes[MODEL_B] = 0;
 }
 
+/* ---------------------------------------------------------------- equal timestamps */
+
+/* The barrier once more with one timestamp for all of its records: a search by timestamp cannot tell them apart and may end at the first of
+ * them. Reported; only an offset that is ahead fails. */
+void produce_equal(struct turn *t)
+{
+    produce_barrier(t);
+}
+
+void commit_equal(struct turn *t)
+{
+    memcpy(t->m->before, t->m->mark[offsets_far(t)], sizeof t->m->before);
+    commit_barrier(t);
+}
+
+void note_equal(struct turn *t)
+{
+    struct answer a;
+    int64_t most = 0;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a))
+            continue;
+        most = a.expected - a.actual > most ? a.expected - a.actual : most;
+        t->m->mark[offsets_far(t)][p] = a.actual;
+    }
+    turn_note(t, "among %d records with equal timestamps the offset on %s is at most %lld records behind, never ahead", BARRIER_RECORDS,
+              turn_name(t, offsets_far(t)), (long long)most);
+}
+
+bool equal_late(struct turn *t)
+{
+    return offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t));
+}
+
+void note_equal_late(struct turn *t)
+{
+    turn_note(t, "an offset among records with equal timestamps did not follow to %s within %lld s", turn_name(t, offsets_far(t)),
+              (long long)(offsets_deadline_ms(t) / 1000));
+}
+
 /* ---------------------------------------------------------------- echo */
 
 /* After the proof the near side must stay where we set it, and the far side where it came to. */

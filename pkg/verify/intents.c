@@ -190,6 +190,7 @@ enum row_outcome intent_drive(struct turn *t, enum model_reason *reason)
             return OUT_WAIT; /* not in the status yet */
         t->p->act = true;
         t->p->act_batch = t->st->run.batch_count - 1;
+        t->p->act_spacing_ms = dv_starts_with(t->m->step, "Equal") ? 0 : 2;
         (void)turn_want(t, intent->side, &t->p->act_switches);
         t->m->effect = EFFECT_ASKED;
         return OUT_WAIT;

@@ -208,7 +208,7 @@ static void probes_add_header(struct fact_record *record, const char *name, cons
     header->value = probes_bytes(value, &header->len);
 }
 
-static void probes_fill(const struct probe_table *table, const struct probe *probe, int64_t base_ms, struct fact_record *record)
+static void probes_fill(const struct probe_table *table, const struct probe *probe, int64_t timestamp_ms, struct fact_record *record)
 {
     char id[PROBE_ID_MAX];
     char key[96];
@@ -218,7 +218,7 @@ static void probes_fill(const struct probe_table *table, const struct probe *pro
     probes_hash_text(value, hash);
     record->partition = probe->partition;
     record->offset = -1;
-    record->timestamp_ms = base_ms + 2 * (int64_t)probe->sequence;
+    record->timestamp_ms = timestamp_ms;
     record->key = probes_bytes(key, &record->key_len);
     record->value = probes_bytes(value, &record->value_len);
     record->headers = dv_calloc(3, sizeof *record->headers);
@@ -227,13 +227,13 @@ static void probes_fill(const struct probe_table *table, const struct probe *pro
     probes_add_header(record, PROBE_HEADER_HASH, hash);
 }
 
-struct fact_record *probes_records(const struct probe_table *table, size_t batch, int64_t base_ms, size_t *count)
+struct fact_record *probes_records(const struct probe_table *table, size_t batch, int64_t base_ms, int64_t spacing_ms, size_t *count)
 {
     size_t start = probes_batch_start(table, batch);
     *count = (size_t)table->partitions * (size_t)table->batches[batch].per_partition;
     struct fact_record *records = dv_calloc(*count, sizeof *records);
     for (size_t i = 0; i < *count; i++)
-        probes_fill(table, &table->probes[start + i], base_ms, &records[i]);
+        probes_fill(table, &table->probes[start + i], base_ms + spacing_ms * table->probes[start + i].sequence, &records[i]);
     return records;
 }
 

@@ -59,9 +59,9 @@ void probes_sync(struct probe_table *table, const struct model_run *run);
 void probes_forget_copies(struct probe_table *table); /* before the topic is read again */
 void probes_see(struct probe_table *table, enum model_side side, const struct fact_record *record, int64_t now_ms);
 
-/* The records of a batch; base_ms is their first timestamp. Sequence s has timestamp base + 2 * s, so that each has a millisecond of its
- * own with room beside it. Caller frees with probes_records_free. */
-struct fact_record *probes_records(const struct probe_table *table, size_t batch, int64_t base_ms, size_t *count);
+/* The records of a batch; base_ms is their first timestamp. Sequence s has timestamp base + spacing * s: with a spacing of 2 each has a
+ * millisecond of its own with room beside it. Caller frees with probes_records_free. */
+struct fact_record *probes_records(const struct probe_table *table, size_t batch, int64_t base_ms, int64_t spacing_ms, size_t *count);
 void probes_records_free(struct fact_record *records, size_t count);
 
 const struct probe *probes_find(const struct probe_table *table, size_t batch, int32_t partition, int32_t sequence);

@@ -57,6 +57,24 @@
         STEP("Commit" side, NULL, false, row, None, "Before" side),                                                  \
         STEP("Moved" side, "the offset to follow the commit", false, row, None, "Before" side)
 
+/* Only reported, unless it is ahead. */
+#define EQUAL_ROWS(next)                                                                                                                 \
+    ROW("Equal", always, produce_equal, OUT_GO, None, "EqualCopied"),                                                                    \
+        ROW("EqualCopied", records_missing, nothing, OUT_STOP, RecordsMissing, NULL),                                                    \
+        ROW("EqualCopied", barrier_known, nothing, OUT_GO, None, "EqualCommit"),                                                         \
+        ROW("EqualCopied", distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL),                                          \
+        ROW("EqualCopied", always, nothing, OUT_WAIT, None, NULL), ROW("EqualCommit", always, commit_equal, OUT_GO, None, "EqualMoved"), \
+        ROW("EqualMoved", offset_beyond_end, nothing, OUT_STOP, OffsetBeyondLogEnd, NULL),                                               \
+        ROW("EqualMoved", offset_ahead, nothing, OUT_STOP, OffsetAhead, NULL),                                                           \
+        ROW("EqualMoved", offset_proven, note_equal, OUT_GO, None, next),                                                                \
+        ROW("EqualMoved", equal_late, note_equal_late, OUT_GO, None, next), ROW("EqualMoved", always, nothing, OUT_WAIT, None, NULL)
+
+#define EQUAL_STEPS(row)                                                                               \
+    STEP("Equal", NULL, false, row, None, "Start"),                                                    \
+        STEP("EqualCopied", "the records with equal timestamps to arrive", false, row, None, "Start"), \
+        STEP("EqualCommit", NULL, false, row, None, "Start"),                                          \
+        STEP("EqualMoved", "the offset among equal timestamps to follow", false, row, None, "Start")
+
 static bool offset_proven(struct turn *t)
 {
     return offset_right(t) && ts_seen(t);
@@ -229,7 +247,7 @@ static const struct verify_row rows_lag[] = {
         ROW("TimestampsTopic", always, nothing, OUT_WAIT, None, NULL),                                                               \
         APPLY_ROWS("WriteDistributor", "AppliedDistributor", "DistributorOn"), ON_ROWS("DistributorOn", "DistributorHeld", "Start"), \
         ROW("Start", always, start_before, OUT_GO, None, "Before"),                                                                  \
-        OFFSET_ROWS("Before", "Reader", "Barrier", "Copied", "Commit", "Moved", "Done"),                                             \
+        OFFSET_ROWS("Before", "Reader", "Barrier", "Copied", "Commit", "Moved", "Equal"), EQUAL_ROWS("Done"),                        \
         ROW("Done", always, nothing, OUT_PASS, Passed, NULL)
 
 static bool ts_write_late(struct turn *t)
@@ -247,10 +265,12 @@ static bool ts_write_late(struct turn *t)
 
 static const struct verify_step steps_offsets_ab[] = {
     OFFSETS_STEPS(ROW_OFFSETS_7A, ROW_OFFSETS_7B),
+    EQUAL_STEPS(ROW_OFFSETS_7B),
     STEP("Done", NULL, false, ROW_OFFSETS_7B, None, "Start"),
 };
 static const struct verify_step steps_offsets_ba[] = {
     OFFSETS_STEPS(ROW_OFFSETS_8A, ROW_OFFSETS_8B),
+    EQUAL_STEPS(ROW_OFFSETS_8B),
     STEP("Done", NULL, false, ROW_OFFSETS_8B, None, "Start"),
 };
 static const struct verify_row rows_offsets[] = {OFFSETS_ROWS};

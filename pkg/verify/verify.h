@@ -144,7 +144,7 @@ struct verify_memory {
     int64_t job_done_ms[MODEL_SIDES]; /* this revision's init job was seen finished; 0: not */
     bool restarts_known[MODEL_SIDES][MODEL_CONNECTORS];
     int64_t restarts[MODEL_SIDES][MODEL_CONNECTORS];
-    int64_t pod_restarts[MODEL_SIDES]; /* sum at stage start; -1: unknown */
+    int64_t pod_lives[MODEL_SIDES]; /* which pods and containers there are; -1: unknown */
     int64_t disturbed_ms;              /* last pod restart or broker out of reach; 0: none in this stage */
     /* effects */
     char effect_id[16]; /* intent this process opened or took up */
@@ -214,6 +214,7 @@ struct verify_plan {
     bool act;
     struct model_switches act_switches; /* INTENT_VALUES */
     size_t act_batch;                   /* INTENT_RECORDS */
+    int64_t act_spacing_ms;             /* INTENT_RECORDS: between the timestamps of one partition's records */
     bool finalizer;                     /* wanted */
     bool release;                       /* the run is over: give its place back */
     struct verify_event events[VERIFY_EVENTS_MAX];

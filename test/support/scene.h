@@ -317,7 +317,7 @@ static inline void scene_at(struct scene *scene, enum model_stage stage, const c
     *st = (struct model_stage_status){.state = STATE_RUNNING, .attempts = 1, .started_ms = scene->s.now.wall_ms - SCENE_AGE};
     (void)dv_strlcpy(st->step, step, sizeof st->step);
     *m = (struct verify_memory){
-        .stage = stage, .step_since_ms = since, .stage_since_ms = since, .progress_ms = since, .pod_restarts = {-1, -1}};
+        .stage = stage, .step_since_ms = since, .stage_since_ms = since, .progress_ms = since, .pod_lives = {-1, -1}};
     (void)dv_strlcpy(m->run, SCENE_RUN, sizeof m->run);
     (void)dv_strlcpy(m->step, step, sizeof m->step);
     run->have_before[MODEL_A] = run->have_before[MODEL_B] = stage > STAGE_PREFLIGHT;
@@ -343,7 +343,7 @@ static inline size_t scene_batch(struct scene *scene, enum model_side side, enum
 static inline void scene_see(struct scene *scene, size_t batch, enum model_side side, int64_t offset, const char *flags)
 {
     size_t count = 0;
-    struct fact_record *records = probes_records(&scene->probes, batch, SCENE_WALL, &count);
+    struct fact_record *records = probes_records(&scene->probes, batch, SCENE_WALL, 2, &count);
     int32_t per = scene->probes.batches[batch].per_partition;
     for (size_t i = 0; i < count; i++) {
         struct fact_record *record = &records[i];
