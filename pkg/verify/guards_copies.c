@@ -10,10 +10,11 @@ static bool copies_levels_mixed(uint32_t flags)
 }
 
 struct extras {
-    const struct probe *probe; /* the one with most copies */
+    const struct probe *probe; /* the one with most copies; one that came back to where it was born is preferred */
     enum model_side side;
-    int32_t most;
-    bool on_origin;
+    int32_t most;   /* copies of any */
+    bool on_origin; /* any */
+    bool at_origin; /* this one */
     uint32_t flags;
     int64_t total;
 };
@@ -31,8 +32,9 @@ static struct extras copies_extras(const struct probe_table *table)
             found.total += copies->count - 1;
             found.flags |= copies->flags;
             found.on_origin = found.on_origin || origin;
-            if (copies->count > found.most) {
-                found.most = copies->count;
+            found.most = copies->count > found.most ? copies->count : found.most;
+            if (found.probe == NULL || (origin != found.at_origin ? origin : copies->count > found.probe->on[found.side].count)) {
+                found.at_origin = origin;
                 found.probe = probe;
                 found.side = (enum model_side)side;
             }
@@ -51,6 +53,9 @@ static bool copies_extra_settled(struct turn *t, int64_t for_ms)
     return false;
 }
 
+#define COPIES_GROWING 4
+#define COPIES_GROWING_DISTURBED 10 /* restarts, one after the other, deliver again and again */
+
 /* An extra copy where the record was born is a loop, always; copies that keep coming are one, wherever. One extra and no more, or the bits
  * of two levels, is a level mismatch. */
 bool loop_seen(struct turn *t)
@@ -59,7 +64,8 @@ bool loop_seen(struct turn *t)
     if (found.probe == NULL)
         return false;
     enum model_side born = t->s->probes->batches[found.probe->batch].side;
-    bool growing = found.most >= 4;
+    bool growing = found.most >= (found.on_origin || t->m->disturbed_ms == 0 ? COPIES_GROWING : COPIES_GROWING_DISTURBED);
+    int32_t seen = found.probe->on[found.side].count;
     bool mixed = copies_levels_mixed(found.flags);
     if (!growing && !(found.on_origin && mixed) && !(found.on_origin && copies_extra_settled(t, t->spec->settle_ms)))
         return false;
@@ -67,10 +73,10 @@ bool loop_seen(struct turn *t)
         turn_say(t,
                  "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution "
                  "model and levels",
-                 turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), found.most, turn_name(t, found.side));
+                 turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), seen, turn_name(t, found.side));
     else
         turn_say(t, "level mismatch: a record produced on %s was seen %d times on %s%s; check the levels of both Distributors",
-                 turn_name(t, born), found.most, turn_name(t, found.side), mixed ? ", its copy flags carry two levels" : "");
+                 turn_name(t, born), seen, turn_name(t, found.side), mixed ? ", its copy flags carry two levels" : "");
     return true;
 }
 
@@ -80,10 +86,37 @@ static bool copies_extra_watch_ms(struct turn *t)
     return copies_extra_settled(t, watch);
 }
 
+/* A sink that starts again sends what was not committed: in each partition one block, in the order of birth. */
+static bool copies_one_block(const struct probe_table *table, enum model_side side, int32_t partition)
+{
+    enum { BEFORE, WITHIN, BEHIND } at = BEFORE;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct probe *probe = &table->probes[i];
+        const struct model_batch *batch = &table->batches[probe->batch];
+        if (probe->partition != partition || batch->side == side || batch->maybe || probe->on[side].count == 0)
+            continue;
+        bool extra = probe->on[side].count > 1;
+        if (extra && at == BEHIND)
+            return false;
+        at = extra ? WITHIN : at == WITHIN ? BEHIND : at;
+    }
+    return true;
+}
+
+static bool copies_in_blocks(const struct probe_table *table, enum model_side side)
+{
+    for (int32_t p = 0; p < table->partitions; p++)
+        if (!copies_one_block(table, side, p))
+            return false;
+    return true;
+}
+
+/* Extra copies behind a restart that came after the first ones, on the receiving side only. */
 bool redelivery_suspected(struct turn *t)
 {
     struct extras found = copies_extras(t->s->probes);
-    if (found.probe == NULL || found.on_origin || t->m->disturbed_ms == 0 || !copies_extra_watch_ms(t))
+    if (found.probe == NULL || found.on_origin || t->m->disturbed_ms < found.probe->on[found.side].first_ms || t->m->disturbed_ms == 0 ||
+        !copies_in_blocks(t->s->probes, found.side) || !copies_extra_watch_ms(t))
         return false;
     turn_say(t, "%lld records were delivered to %s twice around a restart in Kafka Connect", (long long)found.total,
              turn_name(t, found.side));

@@ -486,6 +486,7 @@ static inline void scene_check(const struct scene_case *item, const struct verif
 static inline void scene_run_case(const struct scene_case *item)
 {
     struct scene *scene = scene_new();
+    scene->spec->on_loop = MODEL_LOOP_HOLD;
     scene_at(scene, item->stage, item->step);
     if (item->change != NULL)
         item->change(scene);
