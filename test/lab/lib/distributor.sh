@@ -30,7 +30,10 @@ lab_distributor_up() {
 lab_crds_up() { # N
   if lab_kubectl "$1" get crd kafkaconnects.kafka.strimzi.io kafkaconnectors.kafka.strimzi.io > /dev/null 2>&1; then return 0; fi
   lab_kubectl "$1" create -f "$LAB_CRDS" > /dev/null
-  lab_kubectl "$1" wait --for=condition=Established --timeout=30s crd/kafkaconnects.kafka.strimzi.io crd/kafkaconnectors.kafka.strimzi.io > /dev/null
+  local crd
+  for crd in kafkaconnects kafkaconnectors; do # a CRD without conditions yet makes kubectl complain, and wait on
+    lab_kubectl "$1" wait --for=condition=Established --timeout=30s "crd/$crd.kafka.strimzi.io" > "$LAB/logs/crds.log" 2>&1 || { lab_tail crds; return 1; }
+  done
 }
 
 # Values belong to the lab's user: a second `up` leaves them as they are.
