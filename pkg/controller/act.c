@@ -27,6 +27,15 @@ static void act_done(struct entry *entry, const struct dv_err *err)
     act_failpoint(entry, "after");
 }
 
+void act_lost(struct entry *entry)
+{
+    struct dv_err err = DV_ERR_INIT;
+    if (entry->memory.effect != EFFECT_ASKED)
+        return;
+    (void)dv_err_set(&err, DV_ERR_TIMEOUT, "the connection was given up before the answer came");
+    act_done(entry, &err);
+}
+
 /* ---------------------------------------------------------------- values */
 
 static void act_values(struct entry *entry, enum model_side side, const struct model_switches *want)

@@ -276,7 +276,10 @@ void ask_answer(struct ticket *ticket, const struct port_kafka_event *event)
             facts->ts_last_ms = now;
         }
         break;
-    case PORT_KAFKA_POSITION: ask_position(probes ? &facts->reader : &facts->ts_reader, event, now); break;
+    case PORT_KAFKA_POSITION:
+        ask_position(probes ? &facts->reader : &facts->ts_reader, event, now);
+        facts->stamp[probes ? VF_READ_RIGHT : VF_TS_READ_RIGHT].failed_ms = 0; /* it reads again */
+        break;
     case PORT_KAFKA_TROUBLE: {
         enum verify_fact fact = probes ? VF_READ_RIGHT : VF_TS_READ_RIGHT;
         facts->stamp[fact].failed_ms = now;

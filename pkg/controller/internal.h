@@ -174,6 +174,7 @@ void act_effect(struct entry *entry, const struct verify_plan *plan);
 void act_patched(struct entry *entry, enum model_side side, const struct port_kube_event *event);
 void act_produced(struct entry *entry, const struct port_kafka_event *event);
 void act_committed(struct entry *entry, const struct port_kafka_event *event);
+void act_lost(struct entry *entry); /* no answer will come to the effect that was asked for */
 void act_event(struct entry *entry, const struct verify_event *event);
 
 /* observe.c: what is watched and read */

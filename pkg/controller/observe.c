@@ -477,6 +477,22 @@ static void observe_ts_reader(struct entry *entry, enum model_side side, bool wa
 
 /* ---------------------------------------------------------------- converge */
 
+/* What was asked of a client that is closed gets no answer any more. */
+static void observe_drop_questions(struct entry *entry, enum model_side side)
+{
+    struct ticket *ticket = NULL;
+    struct ticket *next = NULL;
+    HASH_ITER(hh, entry->ctl->tickets, ticket, next)
+    {
+        bool effect = ticket->kind == TICKET_PRODUCE || ticket->kind == TICKET_COMMIT;
+        if (ticket->entry != entry || ticket->side != side || (ticket->kind != TICKET_ASK && !effect))
+            continue;
+        ticket_drop(entry->ctl, ticket);
+        if (effect)
+            act_lost(entry);
+    }
+}
+
 static void observe_client(struct entry *entry, enum model_side side, bool wanted)
 {
     struct controller *ctl = entry->ctl;
@@ -491,12 +507,7 @@ static void observe_client(struct entry *entry, enum model_side side, bool wante
     ctl->kafka.close(ctl->kafka.impl, facts->client);
     ticket_drop(ctl, ticket_find(ctl, facts->client));
     facts->client = 0;
-    struct ticket *ticket = NULL;
-    struct ticket *next = NULL;
-    HASH_ITER(hh, ctl->tickets, ticket, next)
-    if (ticket->entry == entry && ticket->side == side &&
-        (ticket->kind == TICKET_ASK || ticket->kind == TICKET_PRODUCE || ticket->kind == TICKET_COMMIT))
-        ticket_drop(ctl, ticket);
+    observe_drop_questions(entry, side);
     memset(facts->asked, 0, sizeof facts->asked);
     for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
         facts->stamp[fact] = (struct verify_stamp){0};

@@ -144,13 +144,30 @@ static void turn_log_step(struct entry *entry)
     dv_log(DV_LOG_INFO, "step", "resource", entry->key, "run", status->run.id, "step", step, NULL);
 }
 
+/* An effect may have been answered while the status was written: that is newer than the plan. */
+static void turn_take_memory(struct entry *entry, const struct verify_memory *planned)
+{
+    struct verify_memory *m = &entry->memory;
+    bool answered = planned->effect == EFFECT_ASKED && dv_streq(planned->effect_id, m->effect_id) &&
+                    (m->effect == EFFECT_DONE || m->effect == EFFECT_FAILED);
+    enum verify_effect_state effect = m->effect;
+    struct dv_err err = m->effect_err;
+    int64_t at_ms = m->effect_ms;
+    *m = *planned;
+    if (!answered)
+        return;
+    m->effect = effect;
+    m->effect_err = err;
+    m->effect_ms = at_ms;
+}
+
 static void turn_commit(struct entry *entry, struct verify_plan *plan)
 {
     struct controller *ctl = entry->ctl;
     bool changed_run = !dv_streq(plan->status.run.id, entry->status.run.id);
     model_status_clear(&entry->status);
     model_status_copy(&entry->status, &plan->status);
-    entry->memory = plan->memory;
+    turn_take_memory(entry, &plan->memory);
     if (plan->act && ctl->kube.lease_left_ms(ctl->kube.impl) < LEASE_MARGIN_MS) {
         entry->memory.effect = EFFECT_NONE;
         plan->act = false;
