@@ -2,6 +2,38 @@
 
 #include <stdlib.h>
 
+/* librdkafka cannot be interrupted: it is asked for a little at a time, so that a handle that is given up ends soon. */
+#define BLOCKING_CONNECT_SLICE_MS 200
+#define BLOCKING_METADATA_SLICE_MS 4000
+
+static bool blocking_goes_on(const struct kafka_ask_job *job)
+{
+    return !atomic_load(&job->handle->ending) && (int64_t)(uv_hrtime() / 1000000) < job->until_ms;
+}
+
+/* The cluster's id, known from the first metadata of any broker on. Caller frees with rd_kafka_mem_free(). */
+static char *blocking_cluster_id(struct kafka_ask_job *job, rd_kafka_t *rk)
+{
+    char *id = NULL;
+    while (id == NULL && blocking_goes_on(job))
+        id = rd_kafka_clusterid(rk, BLOCKING_CONNECT_SLICE_MS);
+    return id;
+}
+
+static rd_kafka_resp_err_t blocking_metadata(struct kafka_ask_job *job, rd_kafka_t *rk, rd_kafka_topic_t *topic,
+                                             const struct rd_kafka_metadata **metadata)
+{
+    char *id = blocking_cluster_id(job, rk);
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    if (id == NULL)
+        return err;
+    rd_kafka_mem_free(rk, id);
+    do {
+        err = rd_kafka_metadata(rk, 0, topic, metadata, BLOCKING_METADATA_SLICE_MS);
+    } while ((err == RD_KAFKA_RESP_ERR__TIMED_OUT || err == RD_KAFKA_RESP_ERR__TRANSPORT) && blocking_goes_on(job));
+    return err;
+}
+
 /* Asks for this one topic with auto-creation off (allow.auto.create.topics=false goes into the request, so that a broker with
  * auto.create.topics.enable=true does not create it either). Never without a topic: for "all topics known to this handle" librdkafka
  * 2.0.2 puts auto-creation on again. */
@@ -13,7 +45,7 @@ static void blocking_partitions(struct kafka_ask_job *job, rd_kafka_t *rk)
         job->err = RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
         return;
     }
-    job->err = rd_kafka_metadata(rk, 0, topic, &metadata, KAFKA_REQUEST_MS);
+    job->err = blocking_metadata(job, rk, topic, &metadata);
     if (job->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         job->err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
         job->partitions = metadata->topic_cnt == 1 ? (int32_t)metadata->topics[0].partition_cnt : 0;
@@ -40,6 +72,10 @@ static rd_kafka_resp_err_t blocking_offsets(rd_kafka_t *rk, const struct kafka_a
         out[one->partition] = one->offset;
     }
     rd_kafka_topic_partition_list_destroy(list);
+    /* The topic was there a moment ago, or nobody would know the number of its partitions: only a leader is missing. */
+    if (err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+        err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+        err = RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
     return err;
 }
 
@@ -47,9 +83,14 @@ static void blocking_run(struct kafka_job *base)
 {
     struct kafka_ask_job *job = (struct kafka_ask_job *)base;
     rd_kafka_t *rk = job->handle->rk;
+    job->until_ms = (int64_t)(uv_hrtime() / 1000000) + KAFKA_REQUEST_MS;
+    if (atomic_load(&job->handle->ending)) {
+        job->err = RD_KAFKA_RESP_ERR__DESTROY;
+        return;
+    }
     switch (job->kind) {
     case KAFKA_JOB_CLUSTER_ID:
-        job->text = rd_kafka_clusterid(rk, KAFKA_REQUEST_MS);
+        job->text = blocking_cluster_id(job, rk);
         job->err = job->text == NULL ? RD_KAFKA_RESP_ERR__TIMED_OUT : RD_KAFKA_RESP_ERR_NO_ERROR;
         break;
     case KAFKA_JOB_PARTITIONS: blocking_partitions(job, rk); break;

@@ -27,7 +27,7 @@ static void commit_got(struct kafka_op *op, rd_kafka_event_t *event)
 static void commit_write(struct kafka_op *op)
 {
     struct kafka_what what = {.operation = "Read", .topic = op->question.topic, .group = op->question.group};
-    if (!kafka_op_use(op, KAFKA_HANDLE_ADMIN, what))
+    if (!kafka_op_use(op, KAFKA_HANDLE_COMMIT, what))
         return;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(op->partitions);
     for (int32_t p = 0; p < op->partitions; p++)
@@ -77,7 +77,7 @@ static void commit_group_got(struct kafka_op *op, rd_kafka_event_t *event)
 
 void kafka_commit_start(struct kafka_op *op)
 {
-    if (!kafka_op_use(op, KAFKA_HANDLE_ADMIN, (struct kafka_what){.operation = "Describe", .group = op->question.group}))
+    if (!kafka_op_use(op, KAFKA_HANDLE_COMMIT, (struct kafka_what){.operation = "Describe", .group = op->question.group}))
         return;
     op->on_event = commit_group_got;
     kafka_groups_describe(op, &op->question.group, 1);

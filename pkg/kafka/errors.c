@@ -90,13 +90,17 @@ static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *d
     return (struct errors_row){code, code > 0 ? DV_ERR_INVALID : DV_ERR_INTERNAL, false};
 }
 
-/* librdkafka appends how long the connection had been in which state: another text each time, of no use to a reader. */
+/* librdkafka appends how long the connection had been in which state: another text each time, of no use to a
+ * reader; and where a broker only hangs it guesses at brokers of ten years ago. */
 static const char *errors_detail(char *out, size_t size, rd_kafka_resp_err_t code, const char *detail)
 {
     (void)dv_strlcpy(out, detail != NULL && detail[0] != '\0' ? detail : rd_kafka_err2str(code), size);
-    char *tail = strstr(out, " (after ");
-    if (tail != NULL)
-        *tail = '\0';
+    static const char *const tails[] = {" (after ", ": probably due to "};
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        char *tail = strstr(out, tails[i]);
+        if (tail != NULL)
+            *tail = '\0';
+    }
     return out;
 }
 

@@ -20,7 +20,8 @@ static const struct handle_option {
     {KAFKA_HANDLE_PRODUCER, "enable.idempotence", "true"},
     {KAFKA_HANDLE_PRODUCER, "acks", "all"},
     {KAFKA_HANDLE_PRODUCER, "linger.ms", "0"},
-    {KAFKA_HANDLE_PRODUCER, "message.timeout.ms", "15000"},
+    /* Longer than a broker's restart and the outage of 30 s that a run survives. */
+    {KAFKA_HANDLE_PRODUCER, "message.timeout.ms", "40000"},
     {KAFKA_HANDLE_FETCH, "isolation.level", "read_committed"},
     {KAFKA_HANDLE_FETCH, "auto.offset.reset", "error"},
     {KAFKA_HANDLE_FETCH, "enable.partition.eof", "true"},
@@ -222,6 +223,7 @@ void kafka_handle_retire(struct kafka_handle *handle)
     if (handle == NULL || handle->retired)
         return;
     handle->retired = true;
+    atomic_store(&handle->ending, true);
     DL_FOREACH(handle->client->ops, op)
     {
         if (op->handle == handle) {

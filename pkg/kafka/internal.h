@@ -86,6 +86,7 @@ enum kafka_handle_kind {
     KAFKA_HANDLE_ADMIN,  /* questions; ListOffsets tells the high watermark */
     KAFKA_HANDLE_STABLE, /* ListOffsets tells the last stable offset (isolation level read_committed) */
     KAFKA_HANDLE_ACLS,   /* notes the size of answers to DescribeAcls */
+    KAFKA_HANDLE_COMMIT, /* commits: ends with one whose effect is unknown */
     KAFKA_HANDLE_PRODUCER,
     KAFKA_HANDLE_FETCH, /* one reader or one short look into a topic */
     KAFKA_HANDLES,
@@ -110,6 +111,7 @@ struct kafka_handle {
     size_t outstanding; /* PRODUCER: records without a report */
     bool fatal;         /* PRODUCER: a fatal error; ended when nothing is outstanding */
     bool retired;
+    atomic_bool ending; /* the same, for the worker */
 };
 
 struct kafka_handle *kafka_handle_new(struct kafka_client *client, enum kafka_handle_kind kind, struct dv_err *err);
@@ -186,7 +188,7 @@ struct kafka_op {
 };
 
 #define KAFKA_ASK_MS 14500     /* an answer within 15 s */
-#define KAFKA_REQUEST_MS 12000 /* what librdkafka is given for one request */
+#define KAFKA_REQUEST_MS 12000 /* what a call that blocks is given */
 
 struct kafka_op *kafka_op_new(struct kafka_client *client, port_id id);
 void kafka_op_start(struct kafka_op *op);
@@ -219,6 +221,7 @@ struct kafka_ask_job {
     struct kafka_handle *handle;
     char *topic;
     int32_t partitions;
+    int64_t until_ms;
     int64_t *low, *high;
     char *text;
     rd_kafka_resp_err_t err;

@@ -9,6 +9,7 @@
 /* How long a cluster may be out of reach before a question is answered so: time for a reconnection. */
 #define OP_GRACE_CREDENTIALS_MS 2000
 #define OP_GRACE_UNREACHABLE_MS 5000
+#define OP_REQUEST_MS 3600000
 
 struct kafka_op *kafka_op_new(struct kafka_client *client, port_id id)
 {
@@ -72,6 +73,18 @@ void kafka_op_answer(struct kafka_op *op, struct port_kafka_event *event)
     kafka_op_free(op);
 }
 
+/* A write that waits in librdkafka for a broker to come back would be done then, whenever that is: it must not outlive its answer. */
+static void op_drop_handle(struct kafka_op *op)
+{
+    struct kafka_handle *handle = op->handle;
+    if (handle == NULL)
+        return;
+    op->handle = NULL;
+    if (op->client->handle[handle->kind] == handle)
+        op->client->handle[handle->kind] = NULL;
+    kafka_handle_retire(handle);
+}
+
 void kafka_op_fail(struct kafka_op *op, const struct dv_err *err)
 {
     struct port_kafka_event event = {.err = *err};
@@ -79,8 +92,10 @@ void kafka_op_fail(struct kafka_op *op, const struct dv_err *err)
         event.err = op->handle->trouble;
     if (kafka_err_credentials(&event.err))
         op->client->suspect = true;
-    if (op->effect && kafka_err_unknown_effect(&event.err))
+    if (op->effect && kafka_err_unknown_effect(&event.err)) {
         event.err.kind = DV_ERR_TIMEOUT;
+        op_drop_handle(op);
+    }
     kafka_op_answer(op, &event);
 }
 
@@ -102,11 +117,14 @@ bool kafka_op_event_good(struct kafka_op *op, rd_kafka_event_t *event)
     return false;
 }
 
+/* Our own clock ends a question, never librdkafka's: a request for a group that librdkafka 2.0.2 gives up while it looks for the
+ * coordinator crashes the process when the coordinator answers after all (assertion on the refcount in rd_kafka_enq_once_*). So requests
+ * get the longest time there is; they end with their answer, with socket.timeout.ms, or with the handle. */
 rd_kafka_AdminOptions_t *kafka_op_options(struct kafka_op *op, rd_kafka_admin_op_t api)
 {
     rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(op->handle->rk, api);
     char text[128];
-    (void)rd_kafka_AdminOptions_set_request_timeout(options, KAFKA_REQUEST_MS, text, sizeof text);
+    (void)rd_kafka_AdminOptions_set_request_timeout(options, OP_REQUEST_MS, text, sizeof text);
     rd_kafka_AdminOptions_set_opaque(options, (void *)(uintptr_t)op->serial);
     return options;
 }
