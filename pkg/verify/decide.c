@@ -159,8 +159,10 @@ static bool decide_disable_first(struct turn *t, enum model_reason reason)
 
 static bool decide_stop(struct turn *t, enum model_verdict verdict, enum model_reason reason)
 {
-    if (verdict == MODEL_INCONCLUSIVE && decide_retry(t, reason))
-        return true;
+    if (verdict == MODEL_INCONCLUSIVE && decide_retry(t, reason)) {
+        turn_wake(t, t->now); /* findings and facts of this turn are those of the attempt that was given up */
+        return false;
+    }
     if (decide_disable_first(t, reason))
         return true;
     decide_fail(t, verdict, reason);
@@ -328,6 +330,7 @@ void decide_run(struct turn *t)
     t->m->partitions = t->st->run.partitions;
     decide_take_stage(t);
     decide_disturbance(t);
+    init_jobs_look(t);
     for (int i = 0; i < MOVES_PER_TURN; i++)
         if (!decide_move(t))
             break;

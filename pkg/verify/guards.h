@@ -52,6 +52,7 @@ bool values_unknown(struct turn *t);
 void own_principal_note(struct turn *t);
 bool init_job_failed(struct turn *t);
 bool init_job_open(struct turn *t);
+void init_jobs_look(struct turn *t); /* once a turn */
 void job_seen(struct turn *t);
 bool connect_not_ready(struct turn *t);
 bool not_quiet(struct turn *t);

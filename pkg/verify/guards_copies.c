@@ -164,21 +164,47 @@ bool record_altered(struct turn *t)
     return false;
 }
 
-/* The reader stands at the last stable offset below the high watermark and what we wait for may lie behind it. */
-bool transaction_open(struct turn *t)
+static bool copies_stuck_at(const struct turn *t, enum model_side side, int32_t p)
 {
-    for (int side = 0; side < MODEL_SIDES && t->m->partitions > 0; side++) {
-        const struct verify_side *facts = &t->s->side[side];
-        if (facts->reader_stable == NULL || facts->reader_high == NULL || turn_step_age(t) < verify_arrival_ms(t->s))
-            continue;
-        for (int32_t p = 0; p < t->m->partitions; p++) {
-            if (facts->reader_stable[p] < 0 || facts->reader_stable[p] >= facts->reader_high[p])
+    const struct verify_side *facts = turn_side(t, side);
+    return facts->reader_stable != NULL && facts->reader_high != NULL && p < t->m->partitions && facts->reader_stable[p] >= 0 &&
+           facts->reader_stable[p] < facts->reader_high[p];
+}
+
+/* Finds where a reader stands below the high watermark; the place that was found before is looked at first. */
+static bool copies_find_stuck(struct turn *t)
+{
+    struct verify_memory *m = t->m;
+    if (m->stuck_since_ms != 0 && copies_stuck_at(t, m->stuck_side, m->stuck_partition) &&
+        turn_side(t, m->stuck_side)->reader_stable[m->stuck_partition] == m->stuck_offset)
+        return true;
+    m->stuck_since_ms = 0;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        for (int32_t p = 0; p < m->partitions; p++) {
+            if (!copies_stuck_at(t, (enum model_side)side, p))
                 continue;
-            turn_say(t, "partition %d of topic %s on %s has an open transaction: records behind offset %lld cannot be read", p,
-                     turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side),
-                     (long long)facts->reader_stable[p]);
+            m->stuck_since_ms = t->now;
+            m->stuck_side = (enum model_side)side;
+            m->stuck_partition = p;
+            m->stuck_offset = t->s->side[side].reader_stable[p];
             return true;
         }
     }
     return false;
+}
+
+/* The reader stands at one last stable offset below the high watermark for arrival: what we wait for may lie behind it. */
+bool transaction_open(struct turn *t)
+{
+    const struct verify_memory *m = t->m;
+    if (!copies_find_stuck(t))
+        return false;
+    int64_t due = m->stuck_since_ms + verify_arrival_ms(t->s);
+    if (t->now < due) {
+        turn_wake(t, due);
+        return false;
+    }
+    turn_say(t, "partition %d of topic %s on %s has an open transaction: records behind offset %lld cannot be read", m->stuck_partition,
+             turn_cluster(t, m->stuck_side)->topic, turn_name(t, m->stuck_side), (long long)m->stuck_offset);
+    return true;
 }

@@ -251,22 +251,22 @@ void own_principal_note(struct turn *t)
 }
 
 /* This revision's init job: the newest matching Job created after our write; after a skipped write the newest. NULL: cannot be named. */
-static const struct fact_job *init_job(struct turn *t)
+static const struct fact_job *init_job(const struct turn *t, enum model_side side)
 {
-    const struct verify_side *facts = turn_side(t, t->near);
+    const struct verify_side *facts = turn_side(t, side);
     const struct fact_job *newest = NULL;
     for (size_t i = 0; i < facts->job_count; i++)
         if (newest == NULL || facts->jobs[i]->created_ms > newest->created_ms)
             newest = facts->jobs[i];
     /* creationTimestamp has whole seconds */
-    if (newest != NULL && newest->created_ms + 1000 < t->m->written_wall_ms[t->near])
+    if (newest != NULL && newest->created_ms + 1000 < t->m->written_wall_ms[side])
         return NULL;
     return newest;
 }
 
 bool init_job_failed(struct turn *t)
 {
-    const struct fact_job *job = init_job(t);
+    const struct fact_job *job = init_job(t, t->near);
     if (job == NULL || !job->failed)
         return false;
     turn_say(t, "%s: init job %s/%s failed: %s", turn_name(t, t->near), turn_cluster(t, t->near)->ns, job->name,
@@ -279,7 +279,7 @@ bool init_job_open(struct turn *t)
 {
     if (turn_cluster(t, t->near)->distributor.init_job_selector == NULL)
         return false;
-    const struct fact_job *job = init_job(t);
+    const struct fact_job *job = init_job(t, t->near);
     if (job != NULL)
         return !job->succeeded;
     (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "an init job of %s created after the values were written",
@@ -288,12 +288,19 @@ bool init_job_open(struct turn *t)
     return turn_step_age(t) < verify_arrival_ms(t->s);
 }
 
+/* In every stage: a write of the values starts a job, and what its rights are for counts from its end on. */
+void init_jobs_look(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct fact_job *job = init_job(t, (enum model_side)side);
+        if (t->m->job_done_ms[side] == 0 && job != NULL && job->succeeded)
+            t->m->job_done_ms[side] = t->now;
+    }
+}
+
 void job_seen(struct turn *t)
 {
-    const struct fact_job *job = init_job(t);
-    if (job != NULL && job->succeeded)
-        t->m->job_done_ms[t->near] = t->now;
-    else
+    if (t->m->job_done_ms[t->near] == 0)
         turn_note(t, "%s: no init job can be named; it is judged by the ACLs", turn_name(t, t->near));
 }
 

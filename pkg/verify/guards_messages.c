@@ -68,13 +68,16 @@ void produce_far(struct turn *t)
 static bool messages_caught_up(struct turn *t, int64_t since_ms)
 {
     bool caught = true;
-    for SIDES(side) {
-        const struct verify_side *facts = &t->s->side[side];
-        bool known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, since_ms) && facts->test_log != NULL && facts->reader_next != NULL;
-        caught = caught && known;
-        for (int32_t p = 0; caught && p < facts->test_log->partitions && p < t->st->run.partitions; p++)
-            caught = facts->reader_next[p] >= facts->test_log->high[p];
-    }
+    for
+        SIDES(side)
+        {
+            const struct verify_side *facts = &t->s->side[side];
+            bool known =
+                turn_fresh(t, (enum model_side)side, VF_TEST_LOG, since_ms) && facts->test_log != NULL && facts->reader_next != NULL;
+            caught = caught && known;
+            for (int32_t p = 0; caught && p < facts->test_log->partitions && p < t->st->run.partitions; p++)
+                caught = facts->reader_next[p] >= facts->test_log->high[p];
+        }
     return caught;
 }
 
@@ -113,9 +116,16 @@ static bool messages_far_copy(struct turn *t, const struct probe *probe, enum mo
     return false;
 }
 
+/* Commits and log ends are asked for as long as something is waited for that follows from them. */
 static void messages_score(struct turn *t)
 {
     const struct probe_table *table = t->s->probes;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        if (!turn_wants_connector(t, (enum model_side)side, MODEL_MD))
+            continue;
+        (void)turn_fresh(t, (enum model_side)side, VF_MD_COMMITS, t->m->step_since_ms);
+        (void)turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms);
+    }
     int64_t copies = table != NULL ? table->copies[MODEL_A] + table->copies[MODEL_B] : 0;
     if (copies > t->m->best_copies) {
         t->m->best_copies = copies;
@@ -259,6 +269,7 @@ static bool messages_lost(struct turn *t, const struct probe *probe, enum model_
  * look after a commit interval tells a late reader from a lost record. */
 bool records_missing(struct turn *t)
 {
+    messages_score(t);
     if (messages_each(t, MODEL_BATCHES_MAX, messages_lost)) {
         t->m->look_ms = 0;
         return false;

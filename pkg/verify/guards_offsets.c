@@ -493,12 +493,21 @@ bool echo_ahead(struct turn *t)
     return echo_say(t, true);
 }
 
+static bool echo_near_moved(const struct turn *t)
+{
+    enum model_side near = offsets_near(t);
+    for (int32_t p = 0; p < offsets_partitions(t) && t->m->changed_ms[near] != 0; p++)
+        if (t->m->last[near][p] != t->m->mark[near][p])
+            return true;
+    return false;
+}
+
 bool echo_behind(struct turn *t)
 {
     /* a shorter dip is reported, not judged: it must have stayed one window */
     enum model_side side = MODEL_A;
     int32_t p = 0;
-    if (!echo_off(t, false, &side, &p) || t->now - t->m->changed_ms[side] < t->spec->window_ms)
+    if (!echo_near_moved(t) || !echo_off(t, false, &side, &p) || t->now - t->m->changed_ms[side] < t->spec->window_ms)
         return false;
     return echo_say(t, false);
 }
@@ -529,12 +538,13 @@ bool echo_quiet(struct turn *t)
     return true;
 }
 
-/* Was right in this run, lower one window later. */
+/* Was right in this run, lower one window after the last change. When the near side moved as well it is an echo. */
 bool offset_rewound(struct turn *t)
 {
     enum model_side far = offsets_far(t);
     struct answer a;
-    if (t->m->right_ms == 0 || !offsets_known(t) || !offsets_over(t, t->m->right_ms, t->spec->window_ms))
+    if (t->m->right_ms == 0 || t->m->changed_ms[far] == 0 || !offsets_known(t) || echo_near_moved(t) ||
+        !offsets_over(t, t->m->changed_ms[far], t->spec->window_ms))
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || offsets_distance(t, p, &a) <= t->spec->behind_tolerance)

@@ -352,6 +352,7 @@ const struct verify_row verify_early_rows[] = {
     ROW(NULL, loop_seen, nothing, OUT_STOP, LoopDetected, NULL),
     ROW(NULL, redelivery_suspected, nothing, OUT_STOP, RedeliverySuspected, NULL),
     ROW(NULL, records_duplicated, nothing, OUT_STOP, DuplicateRecords, NULL),
+    ROW(NULL, transaction_open, nothing, OUT_STOP, OpenTransaction, NULL),
     ROW(NULL, record_altered, nothing, OUT_STOP, RecordAltered, NULL),
     ROW(NULL, extra_watched, nothing, OUT_WAIT, None, NULL),
 };
@@ -362,7 +363,6 @@ const struct verify_row verify_late_rows[] = {
     ROW(NULL, unreachable_late, nothing, OUT_STOP, ClusterUnreachable, NULL),
     ROW(NULL, connect_late, nothing, OUT_STOP, ConnectNotReady, NULL),
     ROW(NULL, values_late, nothing, OUT_STOP, ValuesNotApplied, NULL),
-    ROW(NULL, transaction_open, nothing, OUT_STOP, OpenTransaction, NULL),
     ROW(NULL, drain_late, nothing, OUT_STOP, LagNotDrained, NULL),
     ROW(NULL, run_late, nothing, OUT_STOP, RunDeadlineExceeded, NULL),
     ROW(NULL, stage_late, nothing, OUT_STOP, StageDeadlineExceeded, NULL),

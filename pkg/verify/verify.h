@@ -137,6 +137,10 @@ struct verify_memory {
     int64_t hold_since_ms;           /* 0: what must hold does not hold now */
     int64_t look_ms;                 /* first of two looks */
     int64_t extra_since_ms;          /* first extra copy; 0: none */
+    int64_t stuck_since_ms;          /* a reader stands below the high watermark here; 0: none does */
+    enum model_side stuck_side;
+    int32_t stuck_partition;
+    int64_t stuck_offset;
     int64_t paused_since_ms;         /* suspended; 0: not */
     int64_t run_wall_offset_ms;      /* wall - monotonic when the run was taken up */
     int64_t written_ms[MODEL_SIDES]; /* our last write of the values; 0: none in this process */
