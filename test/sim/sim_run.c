@@ -295,6 +295,9 @@ void sim_run(const struct sim_setup *setup, struct sim_outcome *out)
         if (world->counts.status_writes != writes)
             world_break(world, "%lld status writes after the end", (long long)(world->counts.status_writes - writes));
     }
+    for (size_t i = 0; i < world->action_count && ended; i++)
+        if (!world->actions[i].fired)
+            world_break(world, "the script's \"%s\" never happened", world->actions[i].what);
     sim_judge(world, out);
     (void)dv_strlcpy(out->broken, world->broken, sizeof out->broken);
     sim_current = NULL;

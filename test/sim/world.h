@@ -63,7 +63,7 @@ struct world_reader {
     int cluster;
     char *topic, *header, *header_value, *needle[2];
     int32_t partitions;
-    int64_t next[WORLD_PARTITIONS_MAX];
+    int64_t next[WORLD_PARTITIONS_MAX], high[WORLD_PARTITIONS_MAX];
     bool pumping, told, troubled;
     struct world_reader *link;
 };

@@ -247,7 +247,10 @@ static void connect_alter(struct fact_record *record, enum world_alter how)
 {
     switch (how) {
     case WORLD_ALTER_NOTHING: break;
-    case WORLD_ALTER_KEY: record->key[0] ^= 1; break;
+    case WORLD_ALTER_KEY:
+        if (record->key != NULL)
+            record->key[0] ^= 1;
+        break;
     case WORLD_ALTER_VALUE: record->value[record->value_len - 1] = ' '; break;
     case WORLD_ALTER_HEADER: world_header_set(record, PROBE_HEADER_HASH, "0", 1); break;
     case WORLD_ALTER_TIMESTAMP: record->timestamp_ms += 1; break;

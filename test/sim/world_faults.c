@@ -171,18 +171,28 @@ static void fault_group_set(const struct fault *f)
         world_commit(f->world, f->side, WORLD_GROUP, WORLD_TOPIC, p, f->number);
 }
 
+static void fault_follow(struct world *world, void *arg)
+{
+    struct world_kafka *kafka = arg;
+    struct world_topic *near = world_topic(&world->kafka[1 - kafka->index], WORLD_TOPIC);
+    struct world_topic *far = world_topic(kafka, WORLD_TOPIC);
+    world_after(world, 1000, fault_follow, NULL, kafka);
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
+        int64_t offset = world_committed(&world->kafka[1 - kafka->index], WORLD_GROUP, WORLD_TOPIC, p);
+        int64_t to = 0;
+        if (offset < 0)
+            continue;
+        while (to < far->part[p].end && far->part[p].records[to].fact.timestamp_ms < near->part[p].records[offset].fact.timestamp_ms)
+            to++;
+        if (to != world_committed(kafka, WORLD_GROUP, WORLD_TOPIC, p))
+            world_commit(world, kafka->index, WORLD_GROUP, WORLD_TOPIC, p, to);
+    }
+}
+
 /* Somebody carries the other side's commits over, without a timestamps record. */
 static void fault_group_follow(const struct fault *f)
 {
-    struct world_topic *near = world_topic(&f->world->kafka[1 - f->side], WORLD_TOPIC);
-    struct world_topic *far = world_topic(fault_kafka(f), WORLD_TOPIC);
-    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
-        int64_t offset = world_committed(&f->world->kafka[1 - f->side], WORLD_GROUP, WORLD_TOPIC, p);
-        int64_t to = 0;
-        while (to < far->part[p].end && far->part[p].records[to].fact.timestamp_ms < near->part[p].records[offset].fact.timestamp_ms)
-            to++;
-        world_commit(f->world, f->side, WORLD_GROUP, WORLD_TOPIC, p, to);
-    }
+    fault_follow(f->world, fault_kafka(f));
 }
 
 static void fault_acls_own(const struct fault *f)

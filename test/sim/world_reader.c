@@ -100,6 +100,10 @@ static void reader_pump(struct world *world, void *arg)
         if (!reader_give(world, &turn, topic, p))
             return;
     reader = reader_find(world, turn.id, turn.epoch);
+    for (int32_t p = 0; reader != NULL && p < reader->partitions; p++) {
+        reader->told = reader->told && reader->high[p] == topic->part[p].end; /* it grew, even if nothing of it can be read */
+        reader->high[p] = topic->part[p].end;
+    }
     if (reader != NULL && !reader->told)
         reader_position(world, reader, topic);
 }
