@@ -6,7 +6,7 @@ RESOURCE=dc1-dc2-level-1
 controller_start() { # [VAR=VALUE...]
   local log=$OUT/controller.log
   env ASAN_OPTIONS=detect_leaks=0 "${controller_env[@]}" "$@" "$CONTROLLER" --kubeconfig "$STATE/controller.kubeconfig" --metrics-addr 127.0.0.1:0 \
-    --log-level debug "${controller_args[@]}" < /dev/null >> "$log" 2>&1 &
+    --log-level debug "${controller_args[@]}" < /dev/null >> "$log" 2>&1 7>&- &
   CONTROLLER_PID=$!
   echo "$CONTROLLER_PID $(cut -d' ' -f22 "/proc/$CONTROLLER_PID/stat")" > "$STATE/controller.pid"
 }

@@ -31,6 +31,8 @@ lab_take() { # KIND: makes that lab the current one
   PATH=$LAB_BIN:$PATH
   STATE=$LAB/e2e
   mkdir -p "$STATE"
+  exec 7> "$STATE/lock" # one run at a time changes a lab
+  flock -n 7 || { echo "e2e: another run uses the lab in $LAB: waiting" >&2; flock 7; }
   chart_install
 }
 
@@ -108,8 +110,8 @@ lab_reset() {
 undo() { printf '%q ' "$@" >> "$STATE/undo"; echo >> "$STATE/undo"; }
 lab_undo() {
   [[ -s $STATE/undo ]] || return 0
-  . "$STATE/undo"
-  rm -f "$STATE/undo"
+  mv "$STATE/undo" "$STATE/undoing"
+  . "$STATE/undoing"
 }
 
 pods_ready() { # SIDE
