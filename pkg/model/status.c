@@ -48,8 +48,13 @@ int model_stages_passed(const struct model_status *status)
 json_t *model_evidence(struct model_status *status, enum model_stage stage)
 {
     struct model_stage_status *st = &status->stages[stage];
-    if (st->evidence == NULL)
+    json_t *old = st->evidence;
+    if (old == NULL)
         st->evidence = json_object();
+    else if (old->refcount > 1) { /* shared with another status, or with its JSON: copied on the first write */
+        st->evidence = json_deep_copy(old);
+        json_decref(old);
+    }
     return st->evidence;
 }
 
@@ -366,7 +371,7 @@ static json_t *status_encode_stage(const struct model_stage_status *st, enum mod
     if (st->attempts > 0)
         json_object_set_new(json, "attempts", json_integer(st->attempts));
     if (st->evidence != NULL && json_object_size(st->evidence) > 0)
-        json_object_set_new(json, "evidence", json_deep_copy(st->evidence));
+        json_object_set(json, "evidence", st->evidence);
     return json;
 }
 
@@ -451,7 +456,7 @@ void model_status_copy(struct model_status *to, const struct model_status *from)
     run->intent.offsets = status_copy_offsets(from->run.intent.offsets, from->run.intent.partitions);
     run->intent.before = status_copy_offsets(from->run.intent.before, from->run.intent.partitions);
     for (int i = 0; i < MODEL_STAGES; i++)
-        to->stages[i].evidence = from->stages[i].evidence != NULL ? json_deep_copy(from->stages[i].evidence) : NULL;
+        to->stages[i].evidence = json_incref(from->stages[i].evidence);
 }
 
 void model_status_clear(struct model_status *status)
