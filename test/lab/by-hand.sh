@@ -5,6 +5,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 . "$LAB_HOME/lib/kafka.sh"
 [[ -r $LAB/env ]] || lab_die "no lab in $LAB: test/lab/lab up"
+# shellcheck disable=SC1091
 . "$LAB/env"
 PATH=$LAB_BIN:$PATH
 [[ $LAB_PROFILE != field ]] || LAB_TIMEOUT=400      # its periods are Kafka's and Strimzi's own
@@ -34,8 +35,9 @@ until_true() { # WHAT COMMAND...: looks again until it is so
 up() { echo "${1^^}"; }
 dc() { echo "dc$(lab_number "$1")"; }
 other() { [[ $1 == a ]] && echo b || echo a; }
-side_env() { local name=$1_$(up "$2"); echo "${!name}"; }
+side_env() { local name; name=$1_$(up "$2"); echo "${!name}"; }
 
+# shellcheck disable=SC2153
 k() { # SIDE ARGS...
   local side=$1 config=$KUBECONFIG; shift
   [[ $side == a || -z ${KUBECONFIG_2:-} ]] || config=$KUBECONFIG_2
@@ -141,8 +143,8 @@ produce() { # SIDE ID...: one after the other, each in a millisecond of its own;
 }
 
 exactly_once() { # ID: both sides, once the Message Distributors have read to the end, twice
-  local side count round
-  for round in 1 2; do
+  local side count
+  for _ in 1 2; do
     until_true "Message Distributors at the end" drained
     for side in a b; do
       count=$(copies "$side" "$1")

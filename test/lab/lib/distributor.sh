@@ -38,16 +38,16 @@ lab_crds_up() { # N
 
 # Values belong to the lab's user: a second `up` leaves them as they are.
 lab_values_up() { # SIDE
-  local n name=dc$(lab_number "$1")-distributor
-  n=$(lab_api_of "$1")
+  local n name
+  n=$(lab_api_of "$1") name=dc$(lab_number "$1")-distributor
   if lab_kubectl "$n" -n "$LAB_NAMESPACE" get configmap "$name-values" > /dev/null 2>&1; then return 0; fi
   lab_values "$1" > "$LAB/values-$1.yaml"
   lab_kubectl "$n" -n "$LAB_NAMESPACE" create configmap "$name-values" --from-file=values.yaml="$LAB/values-$1.yaml" > /dev/null
 }
 
 lab_distributor_wait() { # SIDE
-  local n name=dc$(lab_number "$1")-distributor
-  n=$(lab_api_of "$1")
+  local n name
+  n=$(lab_api_of "$1") name=dc$(lab_number "$1")-distributor
   if ! lab_kubectl "$n" -n "$LAB_NAMESPACE" wait --for=create --timeout="${LAB_TIMEOUT}s" "kafkaconnect/$name" > /dev/null 2>&1; then
     lab_kubectl "$n" -n "$LAB_NAMESPACE" logs "deployment/$name-applier" --tail=15 >&2 || true
     lab_say "error: the values of $name were not applied"; return 1

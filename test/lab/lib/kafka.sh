@@ -7,8 +7,8 @@ LAB_JAVA_OPTS='-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -D
 LAB_TEST_TOPIC=distribution-test
 LAB_TEST_GROUP=distribution-test-group
 LAB_TIMESTAMPS_TOPIC=_distributor-timestamps
-LAB_USER_PASSWORD=distverify-secret
-LAB_ADMIN_PASSWORD=admin-secret
+LAB_USER_PASSWORD='distverify-secret'
+LAB_ADMIN_PASSWORD='admin-secret'
 
 # ---- build -----------------------------------------------------------------------------------
 
@@ -51,13 +51,17 @@ lab_java_libraries() { # lab.jar comes last: the archive holds what comes before
   printf %s "$all"
 }
 
-# Starts one of each kind of program for a moment, to learn which classes they load.
-lab_java_archive() (
-  export LAB=$LAB_JAVA/archive LAB_JAVA_CLASSES=$LAB_JAVA/archive/classes POD_IP=127.$((RANDOM % 100 + 100)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
-  rm -rf "$LAB" "$LAB_JAVA/classes.jsa"
+# Starts one of each kind of program for a moment, in a lab of its own, to learn which classes they load.
+lab_java_archive() {
+  rm -rf "$LAB_JAVA/archive" "$LAB_JAVA/classes.jsa"
+  LAB=$LAB_JAVA/archive LAB_JAVA_CLASSES=$LAB_JAVA/archive/classes bash -euo pipefail -c \
+    '. "$0/lib/common.sh"; . "$0/lib/kafka.sh"; trap "lab_stop_all 2; rm -rf \"$LAB\"" EXIT; lab_java_learn' "$LAB_HOME" > "$LAB_JAVA/archive.log" 2>&1
+}
+
+lab_java_learn() {
   mkdir -p "$LAB_JAVA_CLASSES" "$LAB/logs"
-  trap 'lab_stop_all 2; rm -rf "$LAB"' EXIT
-  lab_kafka_create > /dev/null 2>&1 || return 1
+  lab_kafka_create
+  export POD_IP=127.$((RANDOM % 100 + 100)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
   local certs=$LAB/kafka-a/certs admin=$LAB/kafka-a/admin.properties bootstrap
   bootstrap=127.0.0.1:$(lab_port kafka-a-sasl)
   lab_start worker KAFKA_CONNECT_BOOTSTRAP_SERVERS="127.0.0.1:$(lab_port kafka-a-mtls)" KAFKA_CONNECT_TRUSTED_CERTS="$certs/ca.crt" \
@@ -70,13 +74,13 @@ lab_java_archive() (
   lab_kafka_tool kafka-console-consumer --bootstrap-server "$bootstrap" --command-config "$admin" --topic "$LAB_TEST_TOPIC" --from-beginning --max-messages 1
   lab_kafka_tool kafka-consumer-groups --bootstrap-server "$bootstrap" --command-config "$admin" --all-groups --describe
   KUBECONFIG=/dev/null LAB_JAVA_TIMEOUT=10 lab_java io.distverify.lab.strimzi.Operator || true
-  lab_wait "worker" worker curl -sf "http://$POD_IP:8083/health" || return 1
+  lab_wait "worker" worker grep -qa 'Finished starting connectors and tasks' "$LAB/logs/worker.log"
   lab_stop_all 5
   cat "$LAB_JAVA_CLASSES"/*.list | grep -v '^#' | grep -v 'io/distverify' | grep -v '@lambda' | sort -u > "$LAB/all.list"
   unset LAB_JAVA_CLASSES
   java -Xshare:dump -XX:+UseSerialGC -XX:SharedClassListFile="$LAB/all.list" -XX:SharedArchiveFile="$LAB_JAVA/classes.jsa" \
     -cp "$(< "$LAB_JAVA/classpath.libraries")" -Xlog:disable
-) > "$LAB_JAVA/archive.log" 2>&1
+}
 
 lab_java_test() { lab_mvn -q test; }
 
