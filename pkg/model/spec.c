@@ -170,27 +170,49 @@ static void spec_switches(const struct walk *outer, struct model_distributor *di
     }
 }
 
-static bool spec_path_equal(const struct model_path *a, const struct model_path *b)
+/* Whether one of the two lies within the other, or both are the same. */
+static bool spec_path_nested(const struct model_path *a, const struct model_path *b)
 {
-    for (size_t i = 0; i < a->count || i < b->count; i++)
-        if (i >= a->count || i >= b->count || !dv_streq(a->keys[i], b->keys[i]))
+    for (size_t i = 0; i < a->count && i < b->count; i++)
+        if (!dv_streq(a->keys[i], b->keys[i]))
             return false;
     return true;
+}
+
+/* A connector whose group is not named has the one that Kafka Connect gives it. */
+static bool spec_group_equal(const struct model_switch_spec *a, const struct model_switch_spec *b)
+{
+    const struct model_switch_spec *named = a->group != NULL ? a : b;
+    const struct model_switch_spec *other = a->group != NULL ? b : a;
+    if (other->group != NULL || named->group == NULL)
+        return named->group != NULL && dv_streq(named->group, other->group);
+    return dv_starts_with(named->group, "connect-") && dv_streq(named->group + strlen("connect-"), other->connector);
+}
+
+static void spec_check_pair(const struct walk *walk, const struct model_distributor *distributor, int i, int j)
+{
+    const struct model_switch_spec *one = &distributor->switches[i];
+    const struct model_switch_spec *two = &distributor->switches[j];
+    if (spec_path_nested(&one->path, &two->path))
+        (void)dv_err_set(walk->err, DV_ERR_INVALID, "%s: has the same path as %s, or one lies within the other", walk->path,
+                         switch_names[j]);
+    if (one->connector != NULL && dv_streq(one->connector, two->connector))
+        (void)dv_err_set(walk->err, DV_ERR_INVALID, "%s: has the same connector as %s", walk->path, switch_names[j]);
+    if (one->connector != NULL && two->connector != NULL && spec_group_equal(one, two))
+        (void)dv_err_set(walk->err, DV_ERR_INVALID, "%s: has the same group as %s", walk->path, switch_names[j]);
 }
 
 static void spec_check_switches(const struct walk *outer, const struct model_distributor *distributor)
 {
     struct walk switches = spec_in(outer, "switches");
+    struct walk principals = spec_in(outer, "principalsPath");
     for (int i = 0; i < MODEL_SWITCHES; i++) {
-        for (int j = 0; j < i; j++) {
-            const struct model_switch_spec *one = &distributor->switches[i];
-            const struct model_switch_spec *two = &distributor->switches[j];
-            struct walk walk = spec_in(&switches, switch_names[i]);
-            if (spec_path_equal(&one->path, &two->path))
-                (void)dv_err_set(walk.err, DV_ERR_INVALID, "%s: has the same path as %s", walk.path, switch_names[j]);
-            if (one->connector != NULL && dv_streq(one->connector, two->connector))
-                (void)dv_err_set(walk.err, DV_ERR_INVALID, "%s: has the same connector as %s", walk.path, switch_names[j]);
-        }
+        struct walk walk = spec_in(&switches, switch_names[i]);
+        for (int j = 0; j < i; j++)
+            spec_check_pair(&walk, distributor, i, j);
+        if (spec_path_nested(&distributor->principals_path, &distributor->switches[i].path))
+            (void)dv_err_set(walk.err, DV_ERR_INVALID, "%s: and the path of switch %s lie within each other", principals.path,
+                             switch_names[i]);
     }
 }
 
@@ -336,6 +358,22 @@ static void spec_checks(const struct walk *outer, struct model_spec *spec)
     spec->log_allow = spec_texts(&logs, "allow", false, &spec->log_allow_count);
 }
 
+/* What the schema cannot tell, because there a namespace may be said or left out. */
+static void spec_check_clusters(const struct walk *walk, const struct model_cluster *a, const struct model_cluster *b)
+{
+    const struct model_values_target *mine = &a->distributor.values;
+    const struct model_values_target *theirs = &b->distributor.values;
+    const struct model_path *one = &a->distributor.switches[MODEL_SW_DISTRIBUTION].path;
+    const struct model_path *two = &b->distributor.switches[MODEL_SW_DISTRIBUTION].path;
+    if (!dv_streq(a->kubeconfig_secret, b->kubeconfig_secret) || !dv_streq(a->kubeconfig_key, b->kubeconfig_key) || !dv_streq(a->ns, b->ns))
+        return;
+    if (dv_streq(a->distributor.connect, b->distributor.connect))
+        (void)dv_err_set(walk->err, DV_ERR_INVALID, "spec.clusters.b.distributor.kafkaConnectRef.name: is the KafkaConnect of a too");
+    if (mine->secret == theirs->secret && dv_streq(mine->name, theirs->name) && dv_streq(mine->key, theirs->key) &&
+        spec_path_nested(one, two))
+        (void)dv_err_set(walk->err, DV_ERR_INVALID, "spec.clusters.b.distributor.values: the distribution switch there is that of a too");
+}
+
 static void spec_top(const struct walk *walk, const char *ns, struct model_spec *spec)
 {
     struct walk deadlines = spec_in(walk, "deadlines");
@@ -356,6 +394,8 @@ static void spec_top(const struct walk *walk, const char *ns, struct model_spec 
     spec_names(walk, "timestampsTopic", &a->timestamps_topic, &b->timestamps_topic);
     if (dv_streq(a->name, b->name) && a->name != NULL)
         (void)dv_err_set(walk->err, DV_ERR_INVALID, "spec.clusters.b.name: is the same as that of a");
+    if (!spec_failed(walk))
+        spec_check_clusters(walk, a, b);
 }
 
 /* Over the fields that decide proofs; the others apply at once and start nothing. */

@@ -134,7 +134,12 @@ init_again() { # SIDE
 
 # ---- audit log ------------------------------------------------------------------------------
 
-audit_mark() { AUDIT_FROM=$(stat -c %s "$LAB_AUDIT_LOG"); }
-audit_ours() { # lines of our own requests since the mark
-  tail -c "+$((AUDIT_FROM + 1))" "$LAB_AUDIT_LOG" | grep -a "\"username\":\"$ACCOUNT\"" || true
+audit_of() { if [[ $1 == b && ${KUBECONFIG_2:-} ]]; then echo "$LAB/logs/audit-2.log"; else echo "$LAB_AUDIT_LOG"; fi; } # SIDE
+audit_mark() {
+  AUDIT_FROM_a=$(stat -c %s "$(audit_of a)")
+  AUDIT_FROM_b=$(stat -c %s "$(audit_of b)")
+}
+audit_ours() { # [SIDE]: lines of our own requests since the mark, on the API server of that side
+  local from=AUDIT_FROM_${1:-a}
+  tail -c "+$((${!from} + 1))" "$(audit_of "${1:-a}")" | grep -a "\"username\":\"$ACCOUNT\"" || true
 }
