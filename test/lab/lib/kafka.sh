@@ -32,12 +32,14 @@ lab_java_stale() { # something when a source is newer than what was built
 }
 
 lab_java_make() {
-  local file began list=$LAB_JAVA/classpath
+  local began list=$LAB_JAVA/classpath
   began=$(mktemp -p "$LAB_JAVA")
   if ! { lab_mvn -o -q -DskipTests package || lab_mvn -q -DskipTests package; } > "$LAB_JAVA/mvn.log" 2>&1; then
     rm -f "$began"; tail -n 30 "$LAB_JAVA/mvn.log" >&2; return 1
   fi
-  cp "$LAB_HOME/java/run" "$LAB_JAVA/run"
+  # Replaced in one step: what runs keeps the file it began with.
+  cp "$LAB_JAVA/target/lab.jar" "$LAB_JAVA/lab.jar.new"; mv "$LAB_JAVA/lab.jar.new" "$LAB_JAVA/lab.jar"
+  cp "$LAB_HOME/java/run" "$LAB_JAVA/run.new"; mv "$LAB_JAVA/run.new" "$LAB_JAVA/run"
   lab_java_libraries > "$list.libraries"
   printf '%s:%s' "$(< "$list.libraries")" "$LAB_JAVA/lab.jar" > "$list.new"
   touch -r "$began" "$list.new"; rm -f "$began"
