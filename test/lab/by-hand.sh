@@ -209,47 +209,52 @@ offsets() { # FROM TO
 # The tool says nothing when it is positioned; a second one that reads to the end takes longer than that.
 consumer_started() { kill -0 "$1" && tool "$to" kafka-get-offsets --topic "$TIMESTAMPS_TOPIC" > /dev/null; }
 
-step "Before: a test topic on both clusters, everything off"
-for side in a b; do
-  tool "$side" kafka-topics --describe --topic "$TEST_TOPIC" > /dev/null || stop "no topic $TEST_TOPIC on $(dc "$side")"
-  connectors_are "$side" "" || stop "connectors run on $(dc "$side"): $(connectors "$side" | xargs)"
-done
+guide() {
+  local side
+  step "Before: a test topic on both clusters, everything off"
+  for side in a b; do
+    tool "$side" kafka-topics --describe --topic "$TEST_TOPIC" > /dev/null || stop "no topic $TEST_TOPIC on $(dc "$side")"
+    connectors_are "$side" "" || stop "connectors run on $(dc "$side"): $(connectors "$side" | xargs)"
+  done
 
-step "1a. Cluster A: start with distribution disabled"; init a
-step "1b. Cluster B: the same"; init b
+  step "1a. Cluster A: start with distribution disabled"; init a
+  step "1b. Cluster B: the same"; init b
 
-step "2.1 Cluster A: the Message Distributor alone"
-apply a 1 1 1 0 0; running a dc1-message-distributor-level-1; logs_clean a
-step "2.2 A record produced on A arrives on B"
-probe=by-hand-one-way-$RANDOM$RANDOM
-produce a "$probe"; until_true "the record arrives on dc2" arrived b "$probe"
-step "2.3 Cluster B: its Message Distributor"
-apply b 1 1 1 0 0; running b dc2-message-distributor-level-1; logs_clean b
-step "2.5 A record produced on A: one copy each"
-probe=by-hand-from-a-$RANDOM$RANDOM
-produce a "$probe"; until_true "the record arrives on dc2" arrived b "$probe"; exactly_once "$probe"
-step "2.6 A record produced on B: one copy each"
-probe=by-hand-from-b-$RANDOM$RANDOM
-produce b "$probe"; until_true "the record arrives on dc1" arrived a "$probe"; exactly_once "$probe"
-step "2.7 The lag is near zero"
-until_true "no lag" drained; note "lag: dc1 $(lag a), dc2 $(lag b)"
+  step "2.1 Cluster A: the Message Distributor alone"
+  apply a 1 1 1 0 0; running a dc1-message-distributor-level-1; logs_clean a
+  step "2.2 A record produced on A arrives on B"
+  probe=by-hand-one-way-$RANDOM$RANDOM
+  produce a "$probe"; until_true "the record arrives on dc2" arrived b "$probe"
+  step "2.3 Cluster B: its Message Distributor"
+  apply b 1 1 1 0 0; running b dc2-message-distributor-level-1; logs_clean b
+  step "2.5 A record produced on A: one copy each"
+  probe=by-hand-from-a-$RANDOM$RANDOM
+  produce a "$probe"; until_true "the record arrives on dc2" arrived b "$probe"; exactly_once "$probe"
+  step "2.6 A record produced on B: one copy each"
+  probe=by-hand-from-b-$RANDOM$RANDOM
+  produce b "$probe"; until_true "the record arrives on dc1" arrived a "$probe"; exactly_once "$probe"
+  step "2.7 The lag is near zero"
+  until_true "no lag" drained; note "lag: dc1 $(lag a), dc2 $(lag b)"
 
-step "3.1 Cluster B: the Offset Committer"
-apply b 1 1 1 0 1; running b dc2-offset-committer
-tool b kafka-topics --describe --topic "$TIMESTAMPS_TOPIC" > /dev/null || stop "no topic $TIMESTAMPS_TOPIC on dc2"
-step "3.2 Cluster A: the Offset Distributor"
-apply a 1 1 1 1 0; running a dc1-offset-distributor-level-1; logs_clean a; logs_clean b
-step "3.3-3.6 An offset set on A is followed on B"; offsets a b
+  step "3.1 Cluster B: the Offset Committer"
+  apply b 1 1 1 0 1; running b dc2-offset-committer
+  tool b kafka-topics --describe --topic "$TIMESTAMPS_TOPIC" > /dev/null || stop "no topic $TIMESTAMPS_TOPIC on dc2"
+  step "3.2 Cluster A: the Offset Distributor"
+  apply a 1 1 1 1 0; running a dc1-offset-distributor-level-1; logs_clean a; logs_clean b
+  step "3.3-3.6 An offset set on A is followed on B"; offsets a b
 
-step "3.7 The clusters swapped: Offset Committer on A, Offset Distributor on B"
-apply a 1 1 1 0 1; running a dc1-offset-committer
-apply b 1 1 1 1 0; running b dc2-offset-distributor-level-1; logs_clean a; logs_clean b
-offsets b a
+  step "3.7 The clusters swapped: Offset Committer on A, Offset Distributor on B"
+  apply a 1 1 1 0 1; running a dc1-offset-committer
+  apply b 1 1 1 1 0; running b dc2-offset-distributor-level-1; logs_clean a; logs_clean b
+  offsets b a
 
-step "4. Leave everything on"
-apply a 1 1 1 1 1; apply b 1 1 1 1 1
-for side in a b; do
-  running "$side" "$(dc "$side")-message-distributor-level-1"; running "$side" "$(dc "$side")-offset-distributor-level-1"; running "$side" "$(dc "$side")-offset-committer"
-  logs_clean "$side"
-done
-step= ; printf 'Distribution is commissioned: every check passed, %d s.\n' $((SECONDS - began))
+  step "4. Leave everything on"
+  apply a 1 1 1 1 1; apply b 1 1 1 1 1
+  for side in a b; do
+    running "$side" "$(dc "$side")-message-distributor-level-1"; running "$side" "$(dc "$side")-offset-distributor-level-1"; running "$side" "$(dc "$side")-offset-committer"
+    logs_clean "$side"
+  done
+  step= ; printf 'Distribution is commissioned: every check passed, %d s.\n' $((SECONDS - began))
+}
+
+guide
