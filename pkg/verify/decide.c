@@ -136,6 +136,7 @@ static bool decide_retry(struct turn *t, enum model_reason reason)
     turn_note(t, "attempt %d was inconclusive (%s): %s", st->attempts - 1, model_reason_name(reason), t->said);
     turn_event(t, false, "StageRetried", "run %s: stage %s is tried again: %s", t->st->run.id, model_stage_name(t->stage), t->said);
     turn_go(t, decide_retry_step(t));
+    t->m->retry_ms = reason == REASON_EffectUnknown ? 0 : t->now + t->spec->window_ms; /* what was in the way needs time to go */
     t->m->extra_since_ms = 0;
     t->m->disturbed_ms = 0;
     t->m->logs_since_wall_ms = t->s->now.wall_ms;
@@ -321,6 +322,13 @@ static void decide_observe(struct turn *t)
                                                                                         : t->far] = true;
 }
 
+static void decide_moves(struct turn *t)
+{
+    for (int i = 0; i < MOVES_PER_TURN; i++)
+        if (!decide_move(t))
+            return;
+}
+
 void decide_run(struct turn *t)
 {
     if (!dv_streq(t->m->run, t->st->run.id))
@@ -331,9 +339,10 @@ void decide_run(struct turn *t)
     decide_take_stage(t);
     decide_disturbance(t);
     init_jobs_look(t);
-    for (int i = 0; i < MOVES_PER_TURN; i++)
-        if (!decide_move(t))
-            break;
+    if (t->m->retry_ms > t->now)
+        turn_wake(t, t->m->retry_ms);
+    else
+        decide_moves(t);
     decide_message(t);
 }
 
