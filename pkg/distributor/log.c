@@ -20,6 +20,7 @@ struct log_record {
     bool allowed;
     bool retried; /* its message says that the task goes on */
     bool lethal;  /* its message says that it does not */
+    bool ended;   /* its message says that a task ended */
     enum distributor_level level;
     int64_t first_line, last_line;
     int64_t ms;
@@ -195,6 +196,7 @@ static void log_fill(const struct distributor_log *log, enum fact_log_kind kind,
     const struct log_record *record = &log->record;
     const char *cause = distributor_trace_cause(&record->trace);
     *out = (struct fact_log_finding){.kind = kind, .warning = record->level == DISTRIBUTOR_LEVEL_WARN, .count = 1, .task = record->task};
+    out->ended = record->ended && record->task >= 0;
     out->first_line = record->first_line;
     out->last_line = record->last_line;
     out->first_ms = out->last_ms = record->ms;
@@ -285,6 +287,7 @@ static void log_open(struct distributor_log *log, const struct distributor_recor
     static const char *const retried[] = {"RetriableException", "RetriableCommitFailedException", NULL};
     static const char *const lethal[] = {"unrecoverable", "being killed",       "will not recover", "Stopping due to", "Stopping after",
                                          "exiting",       "Uncaught exception", "Graceful stop",    "Failed to start", NULL};
+    static const char *const ended[] = {"unrecoverable exception", "being killed", "will not recover", NULL};
     struct log_record *record = &log->record;
     *record = (struct log_record){.open = true, .level = head->level, .task = head->task, .ms = head->ms};
     record->first_line = record->last_line = log->line_number;
@@ -295,6 +298,7 @@ static void log_open(struct distributor_log *log, const struct distributor_recor
     record->marks = distributor_text_marks(message);
     record->retried = distributor_text_has(message, retried);
     record->lethal = distributor_text_has(message, lethal);
+    record->ended = distributor_text_has(message, ended);
     record->allowed = log_allowed(log, line) || log_allowed(log, message);
     (void)dv_strlcpy(record->connector, head->connector, sizeof record->connector);
     size_t first = strcspn(message, "\r\n");

@@ -118,6 +118,7 @@ enum fact_log_kind {
 struct fact_log_finding {
     enum fact_log_kind kind;
     bool warning;                  /* WARN, else ERROR, FATAL or no level */
+    bool ended;                    /* the line says that its task ended */
     int64_t first_line, last_line; /* of the first such record, from 1 */
     int64_t count;
     int64_t first_ms, last_ms; /* wall time of the first and last record; 0 when the line has none */

@@ -324,12 +324,32 @@ static bool global_restarts_rise(struct turn *t, enum model_side side, enum mode
     return true;
 }
 
+/* The log says that a task ended before Strimzi's status does, which may be a reconcile interval old. */
+static const struct fact_log_finding *global_task_death(struct turn *t, enum model_side side, const struct verify_connector *fact)
+{
+    const struct verify_side *facts = turn_side(t, side);
+    for (size_t i = 0; i < facts->finding_count; i++) {
+        const struct fact_log_finding *finding = &facts->findings[i];
+        bool about_rights = finding->kind == FACT_LOG_AUTHORIZATION || finding->kind == FACT_LOG_UNKNOWN_TOPIC;
+        if (facts->finding_dirty[i] && finding->ended && dv_streq(finding->connector, fact->fact->name) &&
+            (!about_rights || global_line_counts(t, side, finding)))
+            return finding;
+    }
+    return NULL;
+}
+
 static bool global_task_bad(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
 {
     if (fact->fact->tasks_failed > 0 && !global_pardoned(t, side, fact)) {
         turn_say(t, "task %d of the %s of %s (KafkaConnector %s) failed: %s", fact->fact->first_failed_task,
                  model_connector_text(connector), turn_name(t, side), fact->fact->name,
                  fact->fact->cause[0] != '\0' ? fact->fact->cause : fact->why);
+        return true;
+    }
+    const struct fact_log_finding *death = t->m->disturbed_ms == 0 ? global_task_death(t, side, fact) : NULL;
+    if (death != NULL) {
+        turn_say(t, "task %d of the %s of %s (KafkaConnector %s) failed: %s", death->task, model_connector_text(connector),
+                 turn_name(t, side), fact->fact->name, death->cause);
         return true;
     }
     return global_restarts_rise(t, side, connector, fact);

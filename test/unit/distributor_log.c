@@ -102,6 +102,7 @@ static void expect_finding(const char *path, const json_t *want, const struct fa
     expect_number(path, want, "count", have->count);
     expect_number(path, want, "warning", have->warning);
     expect_number(path, want, "task", have->task);
+    expect_number(path, want, "ended", have->ended);
     expect_number(path, want, "dirty", distributor_log_is_dirty(have, arrival_ms));
     expect_text(path, want, "connector", have->connector);
     expect_text(path, want, "subject", have->subject);
