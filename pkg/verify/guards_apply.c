@@ -103,14 +103,19 @@ static bool apply_group_blind(const struct verify_connector *fact, const struct 
     return fact->fact->source || (group->listed && group->state == FACT_GROUP_DEAD);
 }
 
+bool connector_blind(const struct turn *t, enum model_side side, enum model_connector connector)
+{
+    const struct fact_group *group = turn_group(t, side, connector);
+    return group != NULL && group->listed && group->state == FACT_GROUP_DEAD;
+}
+
 bool connector_off(struct turn *t, enum model_side side, enum model_connector connector)
 {
     const struct fact_group *group = turn_group(t, side, connector);
     if (!apply_object_gone(t, side, connector) || group == NULL)
         return false;
-    if (group->err.kind != DV_ERR_NONE)
-        return false;
-    return group->members == 0;
+    /* a state that is not known is no proof that nobody is there */
+    return group->err.kind == DV_ERR_NONE && group->members == 0 && (group->state == FACT_GROUP_EMPTY || group->state == FACT_GROUP_DEAD);
 }
 
 static bool apply_assigned(const struct fact_group *group, const char *topic, int32_t partition)
@@ -126,7 +131,7 @@ static int32_t apply_unassigned(struct turn *t, enum model_side side, enum model
 {
     const struct verify_side *facts = turn_side(t, side);
     const char *topic = connector == MODEL_MD ? turn_cluster(t, side)->topic : turn_cluster(t, side)->timestamps_topic;
-    int32_t n = connector == MODEL_MD ? facts->test_topic.partitions : facts->ts_topic.partitions;
+    int32_t n = connector == MODEL_MD ? t->st->run.partitions : facts->ts_topic.partitions;
     if (connector == MODEL_OD)
         return group->assignment_count > 0 ? -1 : 0;
     for (int32_t p = 0; p < n; p++)
@@ -187,6 +192,7 @@ static bool apply_side(struct turn *t, enum model_side side, bool *blind)
         {
             enum model_connector connector = (enum model_connector)c;
             bool ok = turn_wants_connector(t, side, connector) ? apply_on(t, side, connector, blind) : connector_off(t, side, connector);
+            *blind = *blind || connector_blind(t, side, connector);
             if (!ok)
                 return false;
         }

@@ -348,7 +348,11 @@ bool quiet_ended(struct turn *t)
 
 bool quiet_held(struct turn *t)
 {
-    return turn_held(t, init_quiet(t), t->spec->held_ms);
+    bool blind = false;
+    for (int c = 0; c < MODEL_CONNECTORS; c++)
+        blind = blind || connector_blind(t, t->near, (enum model_connector)c);
+    int64_t hold = blind && t->spec->reconcile_ms > t->spec->held_ms ? t->spec->reconcile_ms : t->spec->held_ms;
+    return turn_held(t, init_quiet(t), hold);
 }
 
 bool acls_effective(struct turn *t)

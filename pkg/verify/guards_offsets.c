@@ -158,8 +158,10 @@ void commit_barrier(struct turn *t)
 {
     int32_t n = t->s->probes->partitions;
     int64_t *offsets = dv_calloc((size_t)n, sizeof *offsets);
-    for (int32_t p = 0; p < n; p++)
-        offsets[p] = offsets_barrier(t, p)->on[offsets_near(t)].offset;
+    for (int32_t p = 0; p < n; p++) {
+        const struct probe *barrier = offsets_barrier(t, p);
+        offsets[p] = barrier != NULL ? barrier->on[offsets_near(t)].offset : -1;
+    }
     intent_commit(t, offsets_near(t), offsets, t->m->before, n);
     for (int32_t p = 0; p < n; p++)
         t->m->mark[offsets_near(t)][p] = offsets[p];

@@ -30,6 +30,14 @@ static bool lifecycle_fingerprint(const struct verify_snapshot *s, char out[17])
     return true;
 }
 
+static bool lifecycle_was_stale(const struct model_status *st)
+{
+    for (size_t i = 0; i < st->condition_count; i++)
+        if (dv_streq(st->conditions[i].type, "Ready") && dv_streq(st->conditions[i].reason, "Stale"))
+            return true;
+    return false;
+}
+
 bool lifecycle_stale(const struct verify_snapshot *s, const struct model_status *st, char *why, size_t size)
 {
     char now[17];
@@ -39,10 +47,10 @@ bool lifecycle_stale(const struct verify_snapshot *s, const struct model_status 
         (void)dv_strlcpy(why, "the spec changed after the pass", size);
         return true;
     }
-    if (st->run.fingerprint[0] == '\0' || !lifecycle_fingerprint(s, now) || dv_streq(now, st->run.fingerprint))
-        return false;
     (void)dv_strlcpy(why, "switches, principals or connectors changed after the pass", size);
-    return true;
+    if (!lifecycle_fingerprint(s, now))
+        return lifecycle_was_stale(s->status); /* not known yet: as it was */
+    return st->run.fingerprint[0] != '\0' && !dv_streq(now, st->run.fingerprint);
 }
 
 /* ---------------------------------------------------------------- start and end */

@@ -69,7 +69,7 @@ static void texts_ready(struct conditions *c, bool stale)
     if (!active && st->result != MODEL_NO_VERDICT)
         texts_put(c, "Finished", "True", model_verdict_name(st->result), st->message);
     else
-        texts_put(c, "Finished", "False", active ? "Running" : "Pending", st->message);
+        texts_put(c, "Finished", "Unknown", active ? "Running" : "Pending", st->message);
 }
 
 /* True when all of the stages passed, False when one Failed, Unknown otherwise. */

@@ -1,0 +1,334 @@
+#include "../support/crd_schema.h"
+#include "../support/scene.h"
+
+/* The conditions are a function of the rest of the status. */
+
+static const struct model_condition *condition(const struct verify_plan *plan, const char *type)
+{
+    for (size_t i = 0; i < plan->status.condition_count; i++)
+        if (dv_streq(plan->status.conditions[i].type, type))
+            return &plan->status.conditions[i];
+    return NULL;
+}
+
+static void expect(const struct verify_plan *plan, const char *type, const char *status, const char *reason)
+{
+    const struct model_condition *found = condition(plan, type);
+    if (found == NULL || !dv_streq(found->status, status) || !dv_streq(found->reason, reason))
+        fail_msg("%s: want %s %s, have %s %s", type, status, reason, found != NULL ? found->status : "none",
+                 found != NULL ? found->reason : "");
+    assert_true(found->observed_generation == plan->status.observed_generation && found->transition_ms != 0);
+}
+
+static const char *const lasting[] = {"Ready",      "Finished",        "PreflightPassed", "InitVerified", "MessagesVerified",
+                                      "LagDrained", "OffsetsVerified", "ValuesPersisted"};
+#define LASTING (sizeof lasting / sizeof lasting[0])
+
+/* A run that ended with this verdict in this stage. */
+static void end_run(struct scene *scene, enum model_stage stage, enum model_verdict verdict, enum model_reason reason)
+{
+    static const enum model_state states[] = {STATE_ERROR, STATE_PASSED, STATE_FAILED, STATE_ERROR, STATE_INCONCLUSIVE, STATE_ABORTED};
+    scene_at(scene, stage, verify_tables[stage].steps[0].name);
+    scene->status.stages[stage].state = states[verdict];
+    scene->status.stages[stage].reason = reason;
+    scene->status.result = verdict;
+    scene->status.run.finished_ms = scene->s.now.wall_ms;
+}
+
+static void all_are_there_from_the_first_write(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene->s.has_finalizer = false;
+    const struct verify_plan *plan = scene_decide(scene);
+    for (size_t i = 0; i < LASTING; i++)
+        expect(plan, lasting[i], "Unknown", "Pending");
+    assert_int_equal(plan->status.condition_count, LASTING);
+    assert_true(plan->finalizer);
+    scene_free(scene);
+}
+
+static void waiting_says_what_for(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene->s.conflict = "kafka/other";
+    const struct verify_plan *plan = scene_decide(scene);
+    expect(plan, "Ready", "Unknown", "Conflict");
+    assert_non_null(strstr(plan->status.message, "kafka/other"));
+    assert_string_equal(plan->status.run.id, "");
+    scene->s.conflict = NULL;
+    scene->spec->suspend = true;
+    expect(scene_decide(scene), "Ready", "Unknown", "Suspended");
+    scene->spec->suspend = false;
+    scene->s.may_run = false;
+    expect(scene_decide(scene), "Ready", "Unknown", "Pending");
+    scene_free(scene);
+}
+
+/* In every step of every stage. */
+static void ready_is_never_false_while_running(void **state)
+{
+    (void)state;
+    for (int stage = 0; stage < MODEL_STAGES; stage++) {
+        for (size_t i = 0; i < verify_tables[stage].step_count; i++) {
+            struct scene *scene = scene_new();
+            scene_at(scene, (enum model_stage)stage, verify_tables[stage].steps[i].name);
+            const struct verify_plan *plan = scene_decide(scene);
+            if (model_run_active(&plan->status)) {
+                expect(plan, "Ready", "Unknown", "Running");
+                expect(plan, "Finished", "Unknown", "Running");
+                expect(plan, "Reconciling", "True", "Running");
+                assert_null(condition(plan, "Stalled"));
+            }
+            scene_free(scene);
+        }
+    }
+}
+
+static void a_pass_is_ready(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    end_run(scene, STAGE_PERSISTED, MODEL_PASSED, REASON_Passed);
+    const struct verify_plan *plan = scene_decide(scene);
+    expect(plan, "Ready", "True", "Passed");
+    expect(plan, "Finished", "True", "Passed");
+    for (size_t i = 2; i < LASTING; i++)
+        expect(plan, lasting[i], "True", "Passed");
+    assert_int_equal(plan->status.condition_count, LASTING);
+    scene_free(scene);
+}
+
+static void ends_without_a_pass(void **state)
+{
+    (void)state;
+    static const struct {
+        enum model_verdict verdict;
+        enum model_reason reason;
+        const char *verified;
+    } rows[] = {
+        {MODEL_FAILED, REASON_LoopDetected, "False"},
+        {MODEL_ERROR, REASON_ClusterUnreachable, "Unknown"},
+        {MODEL_INCONCLUSIVE, REASON_RedeliverySuspected, "Unknown"},
+        {MODEL_ABORTED, REASON_Aborted, "Unknown"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct scene *scene = scene_new();
+        end_run(scene, STAGE_MESSAGES_BOTH_WAYS, rows[i].verdict, rows[i].reason);
+        const struct verify_plan *plan = scene_decide(scene);
+        expect(plan, "Ready", "False", model_reason_name(rows[i].reason));
+        expect(plan, "Finished", "True", model_verdict_name(rows[i].verdict));
+        expect(plan, "InitVerified", "True", "Passed");
+        expect(plan, "MessagesVerified", rows[i].verified, model_reason_name(rows[i].reason));
+        expect(plan, "LagDrained", "Unknown", "Pending");
+        expect(plan, "Stalled", "True", model_reason_name(rows[i].reason));
+        assert_null(condition(plan, "Reconciling"));
+        scene_free(scene);
+    }
+}
+
+static void a_spec_that_cannot_be_used_stalls(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    struct dv_err err = DV_ERR_INIT;
+    (void)dv_err_set(&err, DV_ERR_INVALID, "spec.topic: needs either name or nameOn");
+    scene->s.spec = NULL;
+    scene->s.spec_err = &err;
+    const struct verify_plan *plan = scene_decide(scene);
+    expect(plan, "Ready", "False", "InvalidSpec");
+    expect(plan, "Stalled", "True", "InvalidSpec");
+    assert_string_equal(plan->status.message, err.text);
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- times */
+
+static void times_move_with_the_status_only(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
+    (void)scene_copied(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+    scene_offsets_all(scene->side[MODEL_A].md.high, 50);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    int64_t began = scene->s.now.wall_ms;
+    scene_later(scene, 7000);
+    scene->s.generation = 2;
+    const struct verify_plan *plan = scene_decide(scene);
+    for (size_t i = 0; i < plan->status.condition_count; i++)
+        assert_int_equal(plan->status.conditions[i].transition_ms, began);
+    expect(plan, "Ready", "Unknown", "Running");
+    scene_adopt(scene);
+    scene->s.abort = SCENE_RUN;
+    scene_later(scene, 1000);
+    plan = scene_decide(scene);
+    expect(plan, "Ready", "False", "Aborted");
+    assert_int_equal(condition(plan, "Ready")->transition_ms, scene->s.now.wall_ms);
+    assert_int_equal(condition(plan, "InitVerified")->transition_ms, began);
+    scene_free(scene);
+}
+
+/* A settled resource causes no writes. */
+static void what_is_settled_stays_equal(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    end_run(scene, STAGE_PERSISTED, MODEL_PASSED, REASON_Passed);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    json_t *one = model_status_encode(&scene->status, scene->spec);
+    scene_restart(scene);
+    scene_later(scene, 3600000);
+    json_t *two = model_status_encode(&scene_decide(scene)->status, scene->spec);
+    assert_true(json_equal(one, two));
+    assert_true(scene->plan.wake_ms == INT64_MAX);
+    json_decref(one);
+    json_decref(two);
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- stale */
+
+static void pass(struct scene *scene)
+{
+    scene_at(scene, STAGE_PERSISTED, "Done");
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    assert_int_equal(scene->status.result, MODEL_PASSED);
+    assert_int_equal(strlen(scene->status.run.fingerprint), 16);
+    expect(&scene->plan, "Ready", "True", "Passed");
+}
+
+static void stale(struct scene *scene)
+{
+    const struct verify_plan *plan = scene_decide(scene);
+    expect(plan, "Ready", "False", "Stale");
+    expect(plan, "Stalled", "True", "Stale");
+    expect(plan, "Finished", "True", "Passed");
+    assert_non_null(strstr(plan->status.message, "distverify.io/reverify"));
+    assert_int_equal(plan->status.result, MODEL_PASSED);
+    assert_false(plan->act);
+}
+
+static void changes_after_a_pass_make_it_stale(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    pass(scene);
+    expect(scene_decide(scene), "Ready", "True", "Passed");
+    scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_OFF;
+    stale(scene);
+    scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_ON;
+    expect(scene_decide(scene), "Ready", "True", "Passed");
+    scene->side[MODEL_A].values.principal_count = 1;
+    stale(scene);
+    scene->side[MODEL_A].values.principal_count = 2;
+    scene->side[MODEL_A].connector[MODEL_OD].spec_hash++;
+    stale(scene);
+    scene->side[MODEL_A].connector[MODEL_OD].spec_hash--;
+    (void)dv_strlcpy(scene->spec->hash, "0000000000000000", sizeof scene->spec->hash);
+    stale(scene);
+    scene_free(scene);
+}
+
+static void other_changes_do_not(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    pass(scene);
+    scene->side[MODEL_A].pod.restarts++;
+    scene->side[MODEL_A].pod.ready = false;
+    scene->side[MODEL_A].connector[MODEL_MD].generation++;
+    scene->side[MODEL_A].connector[MODEL_MD].tasks_running = 0;
+    scene->side[MODEL_B].groups[MODEL_MD].members = 0;
+    (void)dv_strlcpy(scene->side[MODEL_A].values.manager, "kubectl", sizeof scene->side[MODEL_A].values.manager);
+    expect(scene_decide(scene), "Ready", "True", "Passed");
+    scene_free(scene);
+}
+
+/* After a restart nothing is known at first: neither does a pass turn stale, nor a stale one ready. */
+static void a_restart_changes_nothing(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    pass(scene);
+    scene_restart(scene);
+    scene->s.side[MODEL_A].values = NULL;
+    expect(scene_decide(scene), "Ready", "True", "Passed");
+    scene->s.side[MODEL_A].values = &scene->side[MODEL_A].values;
+    scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_OFF;
+    stale(scene);
+    scene_adopt(scene);
+    scene_restart(scene);
+    scene->s.side[MODEL_A].values = NULL;
+    stale(scene);
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- texts */
+
+static void every_status_fits_the_crd(void **state)
+{
+    (void)state;
+    json_t *schema = crd_status_schema();
+    for (int stage = 0; stage < MODEL_STAGES; stage++) {
+        for (size_t i = 0; i < verify_tables[stage].step_count; i++) {
+            struct scene *scene = scene_new();
+            scene_at(scene, (enum model_stage)stage, verify_tables[stage].steps[i].name);
+            scene->s.side[MODEL_B].stamp[VF_GROUPS].failed_ms = 0;
+            json_t *json = model_status_encode(&scene_decide(scene)->status, scene->spec);
+            crd_check(schema, json, "status");
+            json_decref(json);
+            scene_fail(scene, MODEL_A, VF_ACLS, DV_ERR_DENIED);
+            json = model_status_encode(&scene_decide(scene)->status, scene->spec);
+            crd_check(schema, json, "status");
+            json_decref(json);
+            scene_free(scene);
+        }
+    }
+    json_decref(schema);
+}
+
+static void top_messages_are_cut_between_characters(void **state)
+{
+    (void)state;
+    char text[300];
+    char out[201];
+    for (size_t shift = 0; shift < 4; shift++) {
+        text[0] = '\0';
+        for (size_t i = 0; i < shift; i++)
+            text[i] = 'x';
+        for (size_t i = shift; i + 2 < sizeof text - 1; i += 2)
+            memcpy(text + i, "\xc3\xbc", 3);
+        texts_top(out, sizeof out, "Preflight", text);
+        json_t *json = json_string(out);
+        assert_non_null(json);
+        assert_true(dv_ends_with(out, "...") && strlen(out) > 190);
+        json_decref(json);
+    }
+    texts_top(out, sizeof out, "Preflight", "short");
+    assert_string_equal(out, "Preflight: short");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_are_there_from_the_first_write),
+        cmocka_unit_test(waiting_says_what_for),
+        cmocka_unit_test(ready_is_never_false_while_running),
+        cmocka_unit_test(a_pass_is_ready),
+        cmocka_unit_test(ends_without_a_pass),
+        cmocka_unit_test(a_spec_that_cannot_be_used_stalls),
+        cmocka_unit_test(times_move_with_the_status_only),
+        cmocka_unit_test(what_is_settled_stays_equal),
+        cmocka_unit_test(changes_after_a_pass_make_it_stale),
+        cmocka_unit_test(other_changes_do_not),
+        cmocka_unit_test(a_restart_changes_nothing),
+        cmocka_unit_test(every_status_fits_the_crd),
+        cmocka_unit_test(top_messages_are_cut_between_characters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
