@@ -186,7 +186,8 @@ void controller_on_kube(void *arg, const struct port_kube_event *event)
     switch (ticket->kind) {
     case TICKET_RESOURCES: controller_on_resources(ctl, event); return;
     case TICKET_STATUS:
-    case TICKET_FINALIZER: {
+    case TICKET_FINALIZER:
+    case TICKET_LOOK: {
         enum ticket_kind kind = ticket->kind;
         ticket_drop(ctl, ticket);
         turn_answer(entry, event, kind);

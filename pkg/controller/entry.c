@@ -151,6 +151,9 @@ void entry_remove(struct entry *entry)
     if (entry->plan != NULL)
         verify_plan_clear(entry->plan);
     free(entry->plan);
+    if (entry->unsure != NULL)
+        verify_plan_clear(entry->unsure);
+    free(entry->unsure);
     probes_free(&entry->probes);
     model_status_clear(&entry->status);
     json_decref(entry->status_json);

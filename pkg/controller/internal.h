@@ -14,6 +14,7 @@ enum ticket_kind {
     TICKET_RESOURCES, /* the watch on DistributionVerifications; no entry */
     TICKET_STATUS,
     TICKET_FINALIZER,
+    TICKET_LOOK, /* the resource as it is after a status write without an answer */
     TICKET_EVENT,
     TICKET_ACCESS,
     TICKET_PATCH,
@@ -123,9 +124,10 @@ struct entry {
     struct verify_memory memory;
     struct probe_table probes;
     struct ctl_side side[MODEL_SIDES];
-    bool holds_place;         /* among max_runs */
-    bool writing;             /* a status or finalizer write is under way: no turn before its answer */
-    struct verify_plan *plan; /* waits for that answer */
+    bool holds_place;           /* among max_runs */
+    bool writing;               /* a status or finalizer write is under way: no turn before its answer */
+    struct verify_plan *plan;   /* waits for that answer */
+    struct verify_plan *unsure; /* its status write got no answer: whether it was done is looked up before anything else */
     bool act_asked_records;
     size_t act_records, act_answers;
     struct dv_err act_err;

@@ -238,8 +238,24 @@ static void turn_write_status(struct entry *entry, json_t *status)
     json_decref(body);
 }
 
+static void turn_look(struct entry *entry)
+{
+    struct controller *ctl = entry->ctl;
+    struct port_call call = {
+        .verb = PORT_GET,
+        .resource =
+            {.group = CONTROLLER_GROUP, .version = CONTROLLER_VERSION, .plural = CONTROLLER_PLURAL, .ns = entry->ns, .name = entry->name},
+    };
+    entry->writing = true;
+    ctl->kube.call(ctl->kube.impl, ticket_new(ctl, TICKET_LOOK, entry, MODEL_A)->id, &call);
+}
+
 void turn_take(struct entry *entry)
 {
+    if (entry->unsure != NULL) {
+        turn_look(entry);
+        return;
+    }
     struct verify_snapshot *s = dv_alloc(sizeof *s);
     struct verify_plan *plan = dv_alloc(sizeof *plan);
     char new_id[11];
@@ -289,13 +305,53 @@ static void turn_take_version(struct entry *entry, const json_t *object)
     entry->version_floor = ctl_version(version);
 }
 
+static void turn_drop(struct verify_plan *plan)
+{
+    if (plan != NULL)
+        verify_plan_clear(plan);
+    free(plan);
+}
+
+/* The status is there as the plan has it: the write was done, and what the plan remembers and asks for holds. Else it was not. */
+static void turn_looked(struct entry *entry, const struct port_kube_event *event)
+{
+    struct verify_plan *plan = entry->unsure;
+    const char *uid = json_string_value(json_object_get(json_object_get(event->json, "metadata"), "uid"));
+    if (event->err.kind != DV_ERR_NONE && event->err.kind != DV_ERR_NOT_FOUND) {
+        turn_back_off(entry, &event->err, "resource not read");
+        return;
+    }
+    entry->unsure = NULL;
+    if (event->err.kind == DV_ERR_NONE && dv_streq(uid, entry->uid) && entry_take(entry->ctl, event->json) != NULL) {
+        json_t *status = model_status_encode(&plan->status, entry->spec);
+        turn_take_version(entry, event->json);
+        if (ctl_json_same(status, entry->status_json))
+            turn_commit(entry, plan);
+        json_decref(status);
+    }
+    turn_drop(plan);
+}
+
+static bool turn_effect_unknown(const struct dv_err *err)
+{
+    return err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE;
+}
+
 void turn_answer(struct entry *entry, const struct port_kube_event *event, enum ticket_kind kind)
 {
     struct verify_plan *plan = entry->plan;
     entry->writing = false;
     entry->plan = NULL;
+    if (kind == TICKET_LOOK) {
+        turn_looked(entry, event);
+        return;
+    }
     if (event->err.kind != DV_ERR_NONE) {
         turn_back_off(entry, &event->err, kind == TICKET_STATUS ? "status not written" : "finalizer not written");
+        if (plan != NULL && turn_effect_unknown(&event->err)) {
+            entry->unsure = plan;
+            return;
+        }
     } else if (event->json != NULL && json_is_object(json_object_get(event->json, "spec"))) {
         entry->failures = 0;
         entry->not_before_ms = 0;
@@ -304,7 +360,5 @@ void turn_answer(struct entry *entry, const struct port_kube_event *event, enum 
     }
     if (plan != NULL && event->err.kind == DV_ERR_NONE)
         turn_commit(entry, plan);
-    if (plan != NULL)
-        verify_plan_clear(plan);
-    free(plan);
+    turn_drop(plan);
 }
