@@ -1,19 +1,25 @@
-/* Whole runs in memory. `sim [--only <part of a name>] [--update] [--verbose] [--status]` */
+/* Whole runs in memory. `sim [--only <part of a name>] [--seeds <n>] [--from <seed>] [--step <n>] [--verbose] [--status]` */
 #include "../support/support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "sim_cases.h"
 #include "sim_run.h"
+#include "sim_sweep.h"
 
 static struct {
     const char *only;
-    bool update, status;
-} options;
+    bool status;
+    int seeds, step;
+    uint64_t from;
+} options = {.seeds = 200, .step = 41, .from = 1};
+
+static struct dv_buf messages = DV_BUF_INIT(1 << 20);
 
 /* ---------------------------------------------------------------- the table of runs */
 
@@ -32,6 +38,7 @@ static void case_run(void **state)
         print_error("%s: %s %s %s [%s] [%s] %d retries, %lld ms: %s\n  wanted %s %s %s [%s] [%s]: %s\n  %s\n", c->name, out.result,
                     out.reason, out.stage, out.switches[MODEL_A], out.switches[MODEL_B], out.retries, (long long)out.took_ms, out.message,
                     c->result, c->reason, c->stage, c->a, c->b, c->message, out.broken);
+    (void)dv_buf_addf(&messages, "%-36s %-12s %-26s %s\n", c->name, out.result, out.reason, out.message);
     sim_outcome_clear(&out);
     assert_true(same);
 }
@@ -46,18 +53,84 @@ static size_t case_tests(struct CMUnitTest *tests)
     return count;
 }
 
+/* ---------------------------------------------------------------- sweeps */
+
+static void kills_at_effects(void **state)
+{
+    (void)state;
+    sweep_kill_effects(1);
+}
+
+static void kills_at_events(void **state)
+{
+    (void)state;
+    sweep_kill_events(options.step);
+}
+
+static void worlds_by_chance(void **state)
+{
+    (void)state;
+    sweep_benign(options.from, options.seeds);
+}
+
+static void faults_by_chance(void **state)
+{
+    (void)state;
+    sweep_faults(options.from, options.seeds);
+}
+
+/* ---------------------------------------------------------------- golden */
+
+/* The sentences that people read, one case a line; written anew with DISTVERIFY_GOLDEN=write. */
+static void messages_are_as_written_down(void **state)
+{
+    static const char path[] = "test/sim/golden/messages.txt";
+    (void)state;
+    if (options.only != NULL)
+        return;
+    if (dv_streq(getenv("DISTVERIFY_GOLDEN"), "write")) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fputs(dv_buf_text(&messages), file) >= 0);
+        assert_int_equal(fclose(file), 0);
+    }
+    char *golden = test_read_file(path, NULL);
+    if (!dv_streq(golden, dv_buf_text(&messages)))
+        fail_msg("%s differs from what the runs say; write it anew with DISTVERIFY_GOLDEN=write and review the difference", path);
+    free(golden);
+}
+
 /* ---------------------------------------------------------------- main */
 
 static void options_read(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
+        int64_t number = 0;
         bool more = i + 1 < argc;
+        bool numbered = more && dv_parse_i64(argv[i + 1], 0, INT32_MAX, &number) == 0;
         sim_verbose = sim_verbose || dv_streq(argv[i], "--verbose");
-        options.update = options.update || dv_streq(argv[i], "--update");
         options.status = options.status || dv_streq(argv[i], "--status");
         if (dv_streq(argv[i], "--only") && more)
             options.only = argv[++i];
+        else if (dv_streq(argv[i], "--seeds") && numbered)
+            options.seeds = (int)number;
+        else if (dv_streq(argv[i], "--from") && numbered)
+            options.from = (uint64_t)number;
+        else if (dv_streq(argv[i], "--step") && numbered)
+            options.step = (int)number;
     }
+}
+
+static size_t named_tests(struct CMUnitTest *tests)
+{
+    static const struct CMUnitTest named[] = {cmocka_unit_test(messages_are_as_written_down), cmocka_unit_test(kills_at_effects),
+                                              cmocka_unit_test(kills_at_events), cmocka_unit_test(worlds_by_chance),
+                                              cmocka_unit_test(faults_by_chance)};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        if (options.only == NULL || strstr(named[i].name, options.only) != NULL)
+            tests[count++] = named[i];
+    return count;
 }
 
 int main(int argc, char **argv)
@@ -66,7 +139,9 @@ int main(int argc, char **argv)
     dv_log_setup((struct dv_log_config){.level = sim_verbose ? DV_LOG_INFO : DV_LOG_ERROR, .fd = 2});
     struct CMUnitTest *tests = dv_calloc(sim_case_count + 64, sizeof *tests);
     size_t count = case_tests(tests);
+    count += named_tests(tests + count);
     int failed = _cmocka_run_group_tests("sim", tests, count, NULL, NULL);
     free(tests);
+    dv_buf_free(&messages);
     return failed;
 }

@@ -8,10 +8,11 @@ struct sim_setup {
     const char *script; /* of world_faults.c */
     uint64_t seed;
     bool field;
+    bool lenient;     /* what the script waits for need not come */
     int64_t limit_ms; /* virtual; 0: what the run's deadline makes of it */
     /* the end of the process: at the n-th time of what kind says, counted from 1; 0: never */
     int kill_at;
-    enum sim_kill { SIM_KILL_NONE, SIM_KILL_EFFECT, SIM_KILL_EVENT, SIM_KILL_SENT } kill;
+    enum sim_kill { SIM_KILL_NONE, SIM_KILL_EFFECT, SIM_KILL_EVENT } kill;
     int kills; /* so many times over, each kill_at further on; 0 means 1 */
 };
 
