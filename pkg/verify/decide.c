@@ -255,6 +255,8 @@ static void decide_disturbance(struct turn *t)
         int64_t lives = decide_pod_lives(facts);
         bool known = facts->stamp[VF_PODS].as_of_ms != 0;
         bool disturbed = known && t->m->pod_lives[side] >= 0 && lives != t->m->pod_lives[side];
+        for (size_t i = 0; i < facts->pod_count; i++)
+            disturbed = disturbed || (!facts->pods[i]->ready && !facts->pods[i]->deleting); /* it lasts until it is up again */
         for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
             disturbed = disturbed || (facts->stamp[fact].failed_ms >= t->m->stage_since_ms && facts->stamp[fact].failed_ms != 0 &&
                                       facts->stamp[fact].err.kind == DV_ERR_UNREACHABLE);
