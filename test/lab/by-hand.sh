@@ -197,7 +197,7 @@ offsets() { # FROM TO
   before=$(offset "$to" "$partition")
   note "offset on $(dc "$to"), partition $partition: $before before; $expected would be right"
   : > "$work/timestamps"
-  tool "$to" kafka-console-consumer --topic "$TIMESTAMPS_TOPIC" --timeout-ms 60000 > "$work/timestamps" &
+  tool "$to" kafka-console-consumer --topic "$TIMESTAMPS_TOPIC" --timeout-ms $((LAB_TIMEOUT * 1000)) > "$work/timestamps" &
   until_true "consumer on $TIMESTAMPS_TOPIC" consumer_started $!
   tool "$from" kafka-consumer-groups --reset-offsets --group "$TEST_GROUP" --topic "$TEST_TOPIC:$partition" --to-offset "$committed" --execute > /dev/null
   until_true "a timestamps record of $TEST_GROUP" grep -aqF "$TEST_GROUP" "$work/timestamps"
