@@ -277,3 +277,47 @@ bool partition_unassigned(struct turn *t)
         }
     return false;
 }
+
+bool values_not_persisted(struct turn *t)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        struct model_switches want;
+        if (!table_switches(t->spec, ROW_FINALLY, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
+            continue;
+        turn_say(t, "the values of %s do not hold what is live at the end of the run", turn_name(t, (enum model_side)side));
+        return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- timestamps topic */
+
+bool ts_topic_missing(struct turn *t)
+{
+    enum model_side far = t->far;
+    int64_t patience = verify_arrival_ms(t->s);
+    if (!turn_fresh(t, far, VF_TS_TOPIC, t->m->step_since_ms) || t->s->side[far].ts_topic.found)
+        return false;
+    turn_wake(t, t->m->progress_ms + patience);
+    if (t->now < t->m->progress_ms + patience)
+        return false;
+    turn_say(t, "timestamps topic %s does not exist on %s although its Offset Committer is on; check spec.timestampsTopic and the init job",
+             turn_cluster(t, far)->timestamps_topic, turn_name(t, far));
+    return true;
+}
+
+bool ts_topic_ready(struct turn *t)
+{
+    enum model_side far = t->far;
+    bool known = turn_fresh(t, far, VF_TS_TOPIC, t->m->step_since_ms);
+    known = turn_fresh(t, far, VF_ACLS, t->m->step_since_ms) && known;
+    if (!known || !t->s->side[far].ts_topic.found)
+        return false;
+    if (!turn_fresh(t, far, VF_TS_READ_RIGHT, t->m->step_since_ms))
+        return false;
+    if (t->s->side[far].write_ts.allowed)
+        return true;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "Write on topic %s of %s for %.60s", turn_cluster(t, far)->timestamps_topic,
+                    turn_name(t, far), t->s->side[far].write_ts.principal);
+    return false;
+}

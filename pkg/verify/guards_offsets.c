@@ -28,38 +28,6 @@ static int64_t offsets_deadline_ms(const struct turn *t)
     return 2 * t->spec->window_ms + verify_commit_interval_ms(t->s) + 30000;
 }
 
-/* ---------------------------------------------------------------- timestamps topic */
-
-bool ts_topic_missing(struct turn *t)
-{
-    enum model_side far = t->far;
-    int64_t patience = verify_arrival_ms(t->s);
-    if (!turn_fresh(t, far, VF_TS_TOPIC, t->m->step_since_ms) || t->s->side[far].ts_topic.found)
-        return false;
-    turn_wake(t, t->m->progress_ms + patience);
-    if (t->now < t->m->progress_ms + patience)
-        return false;
-    turn_say(t, "timestamps topic %s does not exist on %s although its Offset Committer is on; check spec.timestampsTopic and the init job",
-             turn_cluster(t, far)->timestamps_topic, turn_name(t, far));
-    return true;
-}
-
-bool ts_topic_ready(struct turn *t)
-{
-    enum model_side far = t->far;
-    bool known = turn_fresh(t, far, VF_TS_TOPIC, t->m->step_since_ms);
-    known = turn_fresh(t, far, VF_ACLS, t->m->step_since_ms) && known;
-    if (!known || !t->s->side[far].ts_topic.found)
-        return false;
-    if (!turn_fresh(t, far, VF_TS_READ_RIGHT, t->m->step_since_ms))
-        return false;
-    if (t->s->side[far].write_ts.allowed)
-        return true;
-    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "Write on topic %s of %s for %.60s", turn_cluster(t, far)->timestamps_topic,
-                    turn_name(t, far), t->s->side[far].write_ts.principal);
-    return false;
-}
-
 /* ---------------------------------------------------------------- before */
 
 static bool offsets_track(struct turn *t, enum model_side side)
@@ -167,6 +135,7 @@ void commit_barrier(struct turn *t)
         t->m->mark[offsets_near(t)][p] = offsets[p];
     free(offsets);
     t->m->right_ms = 0;
+    t->m->ts_base = t->s->side[offsets_far(t)].ts_seen;
 }
 
 /* ---------------------------------------------------------------- the far answer */
@@ -198,14 +167,21 @@ static bool offsets_known(struct turn *t)
     return turn_fresh(t, offsets_far(t), VF_TEST_COMMITS, t->m->step_since_ms);
 }
 
+/* The group was looked at since its offsets were: a member that moved them is seen first. */
+static bool offsets_alone(struct turn *t, enum model_side side)
+{
+    return turn_fresh(t, side, VF_GROUPS, t->s->side[side].stamp[VF_TEST_COMMITS].as_of_ms);
+}
+
 bool offset_beyond_end(struct turn *t)
 {
     enum model_side far = offsets_far(t);
     struct answer a;
-    bool log = turn_fresh(t, far, VF_TEST_LOG, t->m->step_since_ms);
-    if (!offsets_known(t) || !log)
+    const struct fact_offsets *log = t->s->side[far].test_log;
+    bool known = turn_fresh(t, far, VF_TEST_LOG, t->m->step_since_ms) && log != NULL;
+    if (!offsets_known(t) || !known || !offsets_alone(t, far))
         return false;
-    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+    for (int32_t p = 0; p < offsets_partitions(t) && p < log->partitions; p++) {
         if (!offsets_answer(t, p, &a) || a.actual <= t->s->side[far].test_log->high[p])
             continue;
         turn_say(t, "the offset of group %s on %s is %lld in partition %d, past the log end %lld: the number was copied, not translated",
@@ -219,7 +195,7 @@ bool offset_ahead(struct turn *t)
 {
     enum model_side far = offsets_far(t);
     struct answer a;
-    if (!offsets_known(t))
+    if (!offsets_known(t) || !offsets_alone(t, far))
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || a.actual <= a.expected)
@@ -235,18 +211,19 @@ bool offset_ahead(struct turn *t)
 }
 
 /* Data records in [from, to) of the far partition that are older than the barrier; -1 while it is not known. */
-static int64_t offsets_older(struct turn *t, int32_t partition, int64_t from, int64_t to)
+static int64_t offsets_older(struct turn *t, enum model_side side, int32_t partition, int64_t from, int64_t to)
 {
-    enum model_side far = offsets_far(t);
-    const struct verify_side *facts = turn_side(t, far);
-    int64_t barrier_ms = offsets_barrier(t, partition)->on[far].timestamp_ms;
+    const struct verify_side *facts = turn_side(t, side);
+    int64_t barrier_ms = offsets_barrier(t, partition)->on[side].timestamp_ms;
+    if (from < 0)
+        return INT64_MAX; /* no commit at all */
     for (size_t i = 0; i < facts->distance_count; i++) {
         const struct verify_distance *d = &facts->distances[i];
         if (d->partition == partition && d->from == from && d->to == to && d->before_ms == barrier_ms)
             return d->records;
     }
-    if ((t->p->ask[far] & (1u << VF_DISTANCE)) == 0) {
-        t->p->ask[far] |= 1u << VF_DISTANCE;
+    if (((t->p->ask[MODEL_A] | t->p->ask[MODEL_B]) & (1u << VF_DISTANCE)) == 0) {
+        t->p->ask[side] |= 1u << VF_DISTANCE;
         t->p->distance = (struct verify_distance){.partition = partition, .from = from, .to = to, .before_ms = barrier_ms};
     }
     return -1;
@@ -255,7 +232,7 @@ static int64_t offsets_older(struct turn *t, int32_t partition, int64_t from, in
 /* How far the far commit is behind the barrier's copy, in records a consumer would see again. */
 static int64_t offsets_distance(struct turn *t, int32_t partition, const struct answer *a)
 {
-    return a->actual >= a->expected ? 0 : offsets_older(t, partition, a->actual, a->expected);
+    return a->actual >= a->expected ? 0 : offsets_older(t, offsets_far(t), partition, a->actual, a->expected);
 }
 
 static bool offsets_moved(const struct answer *a)
@@ -301,7 +278,7 @@ bool offset_right(struct turn *t)
 
 bool ts_seen(struct turn *t)
 {
-    return t->s->side[offsets_far(t)].ts_last_ms >= t->m->step_since_ms;
+    return t->s->side[offsets_far(t)].ts_seen > t->m->ts_base; /* it may come before the commit's own answer */
 }
 
 static bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
@@ -324,9 +301,18 @@ bool ts_not_seen_late(struct turn *t)
     return true;
 }
 
+static bool offsets_all_moved(struct turn *t)
+{
+    struct answer a;
+    for (int32_t p = 0; p < offsets_partitions(t); p++)
+        if (!offsets_answer(t, p, &a) || !offsets_moved(&a))
+            return false;
+    return offsets_partitions(t) > 0;
+}
+
 bool ts_missing_late(struct turn *t)
 {
-    if (ts_seen(t) || !offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t)))
+    if (ts_seen(t) || offsets_all_moved(t) || !offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t)))
         return false;
     turn_say(t,
              "no timestamps record for group %s was written to topic %s on %s within %lld s of the commit on %s; look at the Offset "
@@ -336,11 +322,19 @@ bool ts_missing_late(struct turn *t)
     return true;
 }
 
-bool offset_not_moved_late(struct turn *t)
+/* The Offset Committer had its time: behind the timestamps record, or, when none was seen, behind our commit. */
+static bool offsets_patience_over(struct turn *t)
 {
     int64_t seen = t->s->side[offsets_far(t)].ts_last_ms;
+    if (!ts_seen(t))
+        return offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t));
+    return offsets_over(t, seen > t->m->step_since_ms ? seen : t->m->step_since_ms, verify_commit_interval_ms(t->s) + 30000);
+}
+
+bool offset_not_moved_late(struct turn *t)
+{
     struct answer a;
-    if (!ts_seen(t) || !offsets_over(t, seen > t->m->step_since_ms ? seen : t->m->step_since_ms, verify_commit_interval_ms(t->s) + 30000))
+    if (!ts_seen(t) || !offsets_patience_over(t))
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || offsets_moved(&a))
@@ -364,7 +358,7 @@ bool timestamps_out_of_order(struct turn *t)
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || !offsets_moved(&a) || a.actual >= a.expected ||
-            offsets_distance(t, p, &a) <= t->spec->behind_tolerance || offsets_older(t, p, a.actual, a.actual + 1) != 0)
+            offsets_distance(t, p, &a) <= t->spec->behind_tolerance || offsets_older(t, offsets_far(t), p, a.actual, a.actual + 1) != 0)
             continue;
         turn_say(
             t, "records with out-of-order timestamps lie before the barrier in partition %d of topic %s on %s; keep other producers off it",
@@ -376,9 +370,8 @@ bool timestamps_out_of_order(struct turn *t)
 
 bool offset_behind_late(struct turn *t)
 {
-    int64_t since = t->s->side[offsets_far(t)].ts_last_ms;
     struct answer a;
-    if (!ts_seen(t) || !offsets_over(t, since > t->m->step_since_ms ? since : t->m->step_since_ms, verify_commit_interval_ms(t->s) + 30000))
+    if (!offsets_patience_over(t))
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a))
@@ -459,6 +452,24 @@ void note_equal_late(struct turn *t)
 
 /* ---------------------------------------------------------------- echo */
 
+/* The near side must not pass what we set, the far side not the right answer: it may still come nearer to it. */
+static bool echo_is_ahead(struct turn *t, enum model_side side, int32_t p)
+{
+    struct answer a;
+    int64_t most = side == offsets_far(t) && offsets_answer(t, p, &a) ? a.expected : t->m->mark[side][p];
+    return t->m->last[side][p] > most;
+}
+
+static bool echo_is_behind(struct turn *t, enum model_side side, int32_t p)
+{
+    struct answer a;
+    int64_t have = t->m->last[side][p];
+    if (side == offsets_far(t))
+        return offsets_answer(t, p, &a) && offsets_distance(t, p, &a) > t->spec->behind_tolerance;
+    return have < t->m->mark[side][p] && offsets_barrier(t, p) != NULL &&
+           offsets_older(t, side, p, have, t->m->mark[side][p]) > t->spec->behind_tolerance;
+}
+
 /* After the proof the near side must stay where we set it, and the far side where it came to. */
 static bool echo_off(struct turn *t, bool ahead, enum model_side *side, int32_t *partition)
 {
@@ -466,9 +477,7 @@ static bool echo_off(struct turn *t, bool ahead, enum model_side *side, int32_t 
         if (t->m->changed_ms[s] == 0)
             continue;
         for (int32_t p = 0; p < offsets_partitions(t); p++) {
-            int64_t have = t->m->last[s][p];
-            int64_t want = t->m->mark[s][p];
-            if (ahead ? have <= want : have >= want - t->spec->behind_tolerance)
+            if (ahead ? !echo_is_ahead(t, (enum model_side)s, p) : !echo_is_behind(t, (enum model_side)s, p))
                 continue;
             *side = (enum model_side)s;
             *partition = p;
@@ -534,6 +543,9 @@ bool echo_quiet(struct turn *t)
     if (!offsets_over(t, last, 2 * t->spec->window_ms))
         return false;
     for (int side = 0; side < MODEL_SIDES; side++)
+        if (t->s->side[side].stamp[VF_TEST_COMMITS].as_of_ms + turn_poll_ms(t) < last + 2 * t->spec->window_ms)
+            return false; /* not looked at for as long as it must have stayed */
+    for (int side = 0; side < MODEL_SIDES; side++)
         if (t->m->changes[side] > 0)
             turn_note(t, "an echo moved the offset of group %s on %s %lld times and stayed within tolerance",
                       turn_cluster(t, (enum model_side)side)->group, turn_name(t, (enum model_side)side), (long long)t->m->changes[side]);
@@ -553,18 +565,6 @@ bool offset_rewound(struct turn *t)
             continue;
         turn_say(t, "the offset of group %s on %s was right and went back to %lld in partition %d", turn_cluster(t, far)->group,
                  turn_name(t, far), (long long)a.actual, p);
-        return true;
-    }
-    return false;
-}
-
-bool values_not_persisted(struct turn *t)
-{
-    for (int side = 0; side < MODEL_SIDES; side++) {
-        struct model_switches want;
-        if (!table_switches(t->spec, ROW_FINALLY, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
-            continue;
-        turn_say(t, "the values of %s do not hold what is live at the end of the run", turn_name(t, (enum model_side)side));
         return true;
     }
     return false;

@@ -135,6 +135,7 @@ struct verify_memory {
     int64_t best_commit; /* of the Message Distributors' commits below what is waited for */
     int64_t best_copies;
     int64_t best_ts;
+    int64_t ts_base; /* timestamps records of ours that came before our commit */
     int64_t hold_since_ms;           /* 0: what must hold does not hold now */
     int64_t look_ms;                 /* first of two looks */
     int64_t extra_since_ms;          /* first extra copy; 0: none */
