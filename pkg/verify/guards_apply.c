@@ -105,13 +105,13 @@ static bool apply_group_blind(const struct verify_connector *fact, const struct 
 
 bool connector_blind(const struct turn *t, enum model_side side, enum model_connector connector)
 {
-    const struct fact_group *group = turn_group(t, side, connector);
+    const struct fact_group *group = turn_group(t, side, (int)connector);
     return group != NULL && group->listed && group->state == FACT_GROUP_DEAD;
 }
 
 bool connector_off(struct turn *t, enum model_side side, enum model_connector connector)
 {
-    const struct fact_group *group = turn_group(t, side, connector);
+    const struct fact_group *group = turn_group(t, side, (int)connector);
     if (!apply_object_gone(t, side, connector) || group == NULL)
         return false;
     /* a state that is not known is no proof that nobody is there */
@@ -142,7 +142,7 @@ static int32_t apply_unassigned(struct turn *t, enum model_side side, enum model
 
 static bool apply_group_live(struct turn *t, enum model_side side, enum model_connector connector)
 {
-    const struct fact_group *group = turn_group(t, side, connector);
+    const struct fact_group *group = turn_group(t, side, (int)connector);
     if (connector == MODEL_OC && !turn_fresh(t, side, VF_TS_TOPIC, t->m->step_since_ms))
         return false;
     if (group == NULL || group->state != FACT_GROUP_STABLE || group->members == 0) {
@@ -169,7 +169,7 @@ static bool apply_on(struct turn *t, enum model_side side, enum model_connector 
         apply_waits(t, side, connector, fact->why[0] != '\0' ? fact->why : "RUNNING with all its tasks");
         return false;
     }
-    const struct fact_group *group = turn_group(t, side, connector);
+    const struct fact_group *group = turn_group(t, side, (int)connector);
     if (group != NULL && apply_group_blind(fact, group)) {
         *blind = true;
         return true;
