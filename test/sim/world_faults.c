@@ -270,7 +270,12 @@ static void fault_values_edit(const struct fault *f)
 
 static void fault_values_comment(const struct fault *f)
 {
-    fault_values_replace(f, "# keep empty", "# keep it empty", "kubectl-edit");
+    char *text = world_values_text(f->world, f->side);
+    if (text != NULL && strstr(text, "# keep empty") != NULL)
+        fault_values_replace(f, "# keep empty", "# keep it empty", "kubectl-edit");
+    else
+        fault_values_replace(f, "# keep it empty", "# keep empty", "kubectl-edit");
+    free(text);
 }
 
 static void fault_values_revert(const struct fault *f)

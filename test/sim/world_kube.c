@@ -340,7 +340,7 @@ static void kube_arrive(struct world *world, void *arg)
         kube_refuse(request, DV_ERR_TIMEOUT, 0, "no answer in time");
         json_decref(request->answer);
         request->answer = NULL;
-        back = world_between(world, 1000, 30000);
+        back = world_between(world, 1000, 30000) / world->slow; /* the port gives up after 30 s */
     }
     world_after(world, back, kube_answer, kube_request_free, request);
 }
