@@ -257,11 +257,13 @@ static void decide_disturbance(struct turn *t)
         bool disturbed = known && t->m->pod_lives[side] >= 0 && lives != t->m->pod_lives[side];
         for (size_t i = 0; i < facts->pod_count; i++)
             disturbed = disturbed || (!facts->pods[i]->ready && !facts->pods[i]->deleting); /* it lasts until it is up again */
-        for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
-            disturbed = disturbed || (facts->stamp[fact].failed_ms >= t->m->stage_since_ms && facts->stamp[fact].failed_ms != 0 &&
-                                      facts->stamp[fact].err.kind == DV_ERR_UNREACHABLE);
         if (disturbed)
             t->m->disturbed_ms = t->now;
+        /* A question that nobody asks again keeps its failure: it disturbed when it failed, not ever since. */
+        for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
+            if (facts->stamp[fact].err.kind == DV_ERR_UNREACHABLE && facts->stamp[fact].failed_ms >= t->m->stage_since_ms &&
+                facts->stamp[fact].failed_ms > t->m->disturbed_ms)
+                t->m->disturbed_ms = facts->stamp[fact].failed_ms;
         if (known)
             t->m->pod_lives[side] = lives;
     }
