@@ -1,0 +1,476 @@
+#include "../support/scene.h"
+
+/* Negative control, arrival, settling, lag, reading again. */
+
+#define ARRIVAL 35000 /* the scene's flush interval + 30 s */
+#define SETTLE 30000
+#define FLUSH 5000
+
+static void readers_at_end(struct scene *scene)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        scene->s.side[side].reader_at_ms = scene->s.now.mono_ms;
+        memcpy(scene->side[side].next, scene->side[side].test_log.high, sizeof scene->side[side].next);
+    }
+}
+
+static void later(struct scene *scene, int64_t ms)
+{
+    scene_later(scene, ms);
+    readers_at_end(scene);
+}
+
+/* ---------------------------------------------------------------- arrival */
+
+static size_t produced(struct scene *scene)
+{
+    size_t batch = scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+    scene_see(scene, batch, MODEL_A, 100, NULL);
+    return batch;
+}
+
+static void not_arrived(struct scene *scene)
+{
+    (void)produced(scene);
+}
+
+static void not_even_seen_at_home(struct scene *scene)
+{
+    size_t batch = scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+    scene_see(scene, batch, MODEL_B, 200, "\1");
+}
+
+static void arrived_and_committed(struct scene *scene)
+{
+    (void)scene_copied(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+}
+
+static void arrived_below_commit(struct scene *scene)
+{
+    arrived_and_committed(scene);
+    scene_offsets_all(scene->side[MODEL_A].md.high, 102); /* the next one to read is the last record */
+}
+
+static void arrived_just_committed(struct scene *scene)
+{
+    arrived_and_committed(scene);
+    scene_offsets_all(scene->side[MODEL_A].md.high, 103);
+}
+
+static void arrived_commit_missing(struct scene *scene)
+{
+    arrived_and_committed(scene);
+    scene_offsets_all(scene->side[MODEL_A].md.high, -1);
+}
+
+static void arrived_commit_of_fewer_partitions(struct scene *scene)
+{
+    arrived_and_committed(scene);
+    scene->side[MODEL_A].md.fact.partitions = 1;
+}
+
+static void arrived_commit_not_known(struct scene *scene)
+{
+    arrived_and_committed(scene);
+    scene->s.side[MODEL_A].stamp[VF_MD_COMMITS].as_of_ms = scene->memory.step_since_ms - 1;
+}
+
+static void one_partition_missing(struct scene *scene)
+{
+    arrived_and_committed(scene);
+    scene_offsets_all(scene->side[MODEL_A].md.high, 50);
+    for (int i = 3; i < 6; i++)
+        scene->probes.probes[i].on[MODEL_B].count = 0;
+}
+
+static void lost_first_look(struct scene *scene)
+{
+    (void)produced(scene);
+    scene_offsets_all(scene->side[MODEL_A].md.high, 300);
+}
+
+static void lost(struct scene *scene)
+{
+    lost_first_look(scene);
+    scene->memory.look_ms = scene->s.now.mono_ms;
+    later(scene, FLUSH + 1000);
+}
+
+static void lost_by_a_reader_that_is_behind(struct scene *scene)
+{
+    lost(scene);
+    scene_offsets_all(scene->side[MODEL_B].next, 99);
+}
+
+static void lost_doubtful(struct scene *scene)
+{
+    lost(scene);
+    scene->status.run.batches[0].maybe = scene->probes.batches[0].maybe = true;
+}
+
+static void stalled(struct scene *scene)
+{
+    (void)produced(scene);
+    scene->memory.best_commit = 1000;
+    scene->memory.best_copies = 1000;
+    later(scene, ARRIVAL - SCENE_AGE);
+}
+
+static void nearly_stalled(struct scene *scene)
+{
+    stalled(scene);
+    scene->memory.progress_ms++;
+}
+
+static void stalled_but_disturbed(struct scene *scene)
+{
+    stalled(scene);
+    scene->memory.disturbed_ms = scene->s.now.mono_ms - 1000;
+}
+
+static void stalled_but_commits_grow(struct scene *scene)
+{
+    stalled(scene);
+    scene->memory.best_commit = 0;
+}
+
+static void stalled_out_of_reach(struct scene *scene)
+{
+    stalled(scene);
+    scene_fail(scene, MODEL_B, VF_TEST_LOG, DV_ERR_UNREACHABLE);
+}
+
+static void unassigned(struct scene *scene)
+{
+    stalled(scene);
+    scene->side[MODEL_A].groups[MODEL_MD].assignment_count = 1;
+}
+
+static void unassigned_elsewhere(struct scene *scene)
+{
+    stalled(scene);
+    scene->side[MODEL_A].assigned[1].topic = scene->spec->cluster[MODEL_A].group;
+}
+
+static void unassigned_while_rebalancing(struct scene *scene)
+{
+    unassigned(scene);
+    scene->side[MODEL_A].groups[MODEL_MD].state = FACT_GROUP_REBALANCING;
+}
+
+#define ARRIVE(name, change, want, reason, text)                                   \
+    {                                                                              \
+        name, STAGE_MESSAGES_A_TO_B, "Arrive", change, want, REASON_##reason, text \
+    }
+#define PASSED(name, change, want, reason, text)                                   \
+    {                                                                              \
+        name, STAGE_MESSAGES_A_TO_B, "Passed", change, want, REASON_##reason, text \
+    }
+
+static const struct scene_case arrival[] = {
+    ARRIVE("not arrived", not_arrived, WANT_STEP, None, "Arrive"),
+    ARRIVE("not seen at home", not_even_seen_at_home, WANT_STEP, None, "Arrive"),
+    ARRIVE("one partition missing", one_partition_missing, WANT_STEP, None, "Arrive"),
+    ARRIVE("arrived and committed", arrived_and_committed, WANT_STAGE, None, NULL),
+    ARRIVE("arrived, commit below", arrived_below_commit, WANT_STEP, None, "Passed"),
+    ARRIVE("lost, first look", lost_first_look, WANT_STEP, None, "Arrive"),
+    ARRIVE("lost", lost, WANT_FAILED, RecordsMissing, "did not arrive on dc2 although the Message Distributor of dc1"),
+    ARRIVE("lost, reader behind", lost_by_a_reader_that_is_behind, WANT_STEP, None, "Arrive"),
+    ARRIVE("doubtful records are not missed", lost_doubtful, WANT_STEP, None, "Arrive"),
+    ARRIVE("stalled", stalled, WANT_FAILED, DistributionStalled, "stands still for 35 s"),
+    ARRIVE("nearly stalled", nearly_stalled, WANT_STEP, None, "Arrive"),
+    ARRIVE("stalled after a disturbance", stalled_but_disturbed, WANT_STEP, None, "Arrive"),
+    ARRIVE("commits grow", stalled_but_commits_grow, WANT_STEP, None, "Arrive"),
+    ARRIVE("out of reach", stalled_out_of_reach, WANT_STEP, None, "Arrive"),
+    ARRIVE("unassigned", unassigned, WANT_FAILED, TopicNotSubscribed,
+           "reads no partition 1 of topic distribution-test: its topics are \".*\""),
+    ARRIVE("unassigned, other topic", unassigned_elsewhere, WANT_FAILED, TopicNotSubscribed, "no partition 1"),
+    ARRIVE("rebalancing", unassigned_while_rebalancing, WANT_FAILED, DistributionStalled, NULL),
+    PASSED("committed", arrived_just_committed, WANT_STAGE, None, NULL),
+    PASSED("commit below", arrived_below_commit, WANT_STEP, None, "Passed"),
+    PASSED("commit missing is unknown", arrived_commit_missing, WANT_STEP, None, "Passed"),
+    PASSED("commit of fewer partitions", arrived_commit_of_fewer_partitions, WANT_STEP, None, "Passed"),
+    PASSED("commit not known", arrived_commit_not_known, WANT_STEP, None, "Passed"),
+};
+
+static void records_arrive_or_not(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(arrival);
+}
+
+/* ---------------------------------------------------------------- settle */
+
+/* Both ways; what must hold has held since `ms` ago. */
+static void settling(struct scene *scene, int64_t ms)
+{
+    (void)scene_copied(scene, MODEL_A, STAGE_MESSAGES_BOTH_WAYS, 3);
+    readers_at_end(scene);
+    scene->memory.hold_since_ms = scene->s.now.mono_ms - ms;
+}
+
+static void settled_now(struct scene *scene)
+{
+    settling(scene, SETTLE);
+}
+
+static void settled_not_yet(struct scene *scene)
+{
+    settling(scene, SETTLE - 1);
+}
+
+static void settled_b_below(struct scene *scene)
+{
+    settling(scene, SETTLE);
+    scene_offsets_all(scene->side[MODEL_B].md.high, 202);
+}
+
+static void settled_reader_behind(struct scene *scene)
+{
+    settling(scene, SETTLE);
+    scene->side[MODEL_A].next[1]--;
+}
+
+static void settled_by_old_log(struct scene *scene)
+{
+    settling(scene, SETTLE);
+    scene->s.side[MODEL_A].stamp[VF_TEST_LOG].as_of_ms = scene->s.now.mono_ms - 1;
+}
+
+static const struct scene_case settle[] = {
+    {"settled", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_now, WANT_STEP, REASON_None, "ArriveFar"},
+    {"not yet", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_not_yet, WANT_STEP, REASON_None, "Settle"},
+    {"B's commit below the copies", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_b_below, WANT_STEP, REASON_None, "Settle"},
+    {"reader behind", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_reader_behind, WANT_STEP, REASON_None, "Settle"},
+    {"old log end", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_by_old_log, WANT_STEP, REASON_None, "Settle"},
+    {"both must have passed before", STAGE_MESSAGES_BOTH_WAYS, "Passed", settled_b_below, WANT_STEP, REASON_None, "Passed"},
+};
+
+static void settle_time_is_demanded(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(settle);
+}
+
+/* A fall starts it again; not knowing neither ends nor completes it. */
+static void a_fall_starts_the_hold_again(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_BOTH_WAYS, "Settle");
+    settling(scene, 10000);
+    int64_t since = scene->memory.hold_since_ms;
+    assert_int_equal(scene_decide(scene)->memory.hold_since_ms, since);
+    scene->s.side[MODEL_B].stamp[VF_MD_COMMITS].as_of_ms = scene->memory.step_since_ms - 1;
+    assert_int_equal(scene_decide(scene)->memory.hold_since_ms, since);
+    scene_fresh(scene);
+    scene_offsets_all(scene->side[MODEL_B].md.high, 202);
+    assert_int_equal(scene_decide(scene)->memory.hold_since_ms, 0);
+    scene_adopt(scene);
+    scene_offsets_all(scene->side[MODEL_B].md.high, 300);
+    assert_int_equal(scene_decide(scene)->memory.hold_since_ms, scene->s.now.mono_ms);
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- negative control */
+
+static void controls(struct scene *scene)
+{
+    for (int side = 0; side < MODEL_SIDES; side++)
+        scene_see(scene, scene_batch(scene, (enum model_side)side, STAGE_INIT_B, 3), (enum model_side)side, 100, NULL);
+    readers_at_end(scene);
+    scene->memory.hold_since_ms = scene->s.now.mono_ms - SETTLE;
+}
+
+static void control_not_settled(struct scene *scene)
+{
+    controls(scene);
+    scene->memory.hold_since_ms++;
+}
+
+static void control_unseen(struct scene *scene)
+{
+    controls(scene);
+    scene->probes.probes[7].on[MODEL_B].count = 0;
+}
+
+static void control_replicated(struct scene *scene)
+{
+    controls(scene);
+    scene->probes.probes[7].on[MODEL_A].count = 1;
+}
+
+static void control_reader_behind(struct scene *scene)
+{
+    controls(scene);
+    scene->side[MODEL_A].next[0] = 99;
+}
+
+static void readers_stand(struct scene *scene)
+{
+    readers_at_end(scene);
+}
+
+static void one_reader_only(struct scene *scene)
+{
+    scene->s.side[MODEL_B].reader_at_ms = 0;
+}
+
+static const struct scene_case control[] = {
+    {"stays", STAGE_INIT_B, "Unreplicated", controls, WANT_STAGE, REASON_None, NULL},
+    {"not settled", STAGE_INIT_B, "Unreplicated", control_not_settled, WANT_STEP, REASON_None, "Unreplicated"},
+    {"unseen at home", STAGE_INIT_B, "Unreplicated", control_unseen, WANT_STEP, REASON_None, "Unreplicated"},
+    {"reader behind", STAGE_INIT_B, "Unreplicated", control_reader_behind, WANT_STEP, REASON_None, "Unreplicated"},
+    {"replicated", STAGE_INIT_B, "Unreplicated", control_replicated, WANT_FAILED, REASON_ForeignReplicator,
+     "produced on dc2 arrived on dc1"},
+    {"readers", STAGE_INIT_B, "Control", readers_stand, WANT_STEP, REASON_None, "ControlFar"},
+    {"one reader", STAGE_INIT_B, "Control", one_reader_only, WANT_STEP, REASON_None, "Control"},
+};
+
+static void nothing_else_replicates(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(control);
+}
+
+/* ---------------------------------------------------------------- lag */
+
+static void marks(struct scene *scene)
+{
+    for (int side = 0; side < MODEL_SIDES; side++)
+        scene_offsets_all(scene->memory.mark[side], 100);
+}
+
+static void drained(struct scene *scene)
+{
+    marks(scene);
+}
+
+static void one_behind(struct scene *scene)
+{
+    marks(scene);
+    scene->side[MODEL_B].md.high[1] = 99;
+}
+
+static void lag_is(struct scene *scene, int64_t records)
+{
+    one_behind(scene);
+    scene->s.side[MODEL_B].distances[scene->s.side[MODEL_B].distance_count++] =
+        (struct verify_distance){.partition = 1, .from = 99, .to = 100, .before_ms = INT64_MAX, .records = records};
+}
+
+static void one_marker_behind(struct scene *scene)
+{
+    lag_is(scene, 0);
+}
+
+static void one_record_behind(struct scene *scene)
+{
+    lag_is(scene, 1);
+}
+
+static void missing_commit(struct scene *scene)
+{
+    marks(scene);
+    scene->side[MODEL_A].md.high[0] = -1;
+}
+
+static void missing_commit_of_an_empty_partition(struct scene *scene)
+{
+    missing_commit(scene);
+    scene->side[MODEL_A].test_log.low[0] = 100;
+}
+
+static void commits_of_fewer_partitions(struct scene *scene)
+{
+    marks(scene);
+    scene->side[MODEL_A].md.fact.partitions = 1;
+}
+
+static void run_over(struct scene *scene)
+{
+    one_behind(scene);
+    scene->status.run.started_ms = scene->s.now.wall_ms - scene->spec->run_deadline_ms;
+}
+
+static const struct scene_case lag[] = {
+    {"drained", STAGE_LAG_DRAINED, "Drain", drained, WANT_STEP, REASON_None, "Counted"},
+    {"one behind", STAGE_LAG_DRAINED, "Drain", one_behind, WANT_STEP, REASON_None, "Drain"},
+    {"a marker behind", STAGE_LAG_DRAINED, "SecondDrain", one_marker_behind, WANT_STEP, REASON_None, "Counted"},
+    {"a record behind", STAGE_LAG_DRAINED, "SecondDrain", one_record_behind, WANT_STEP, REASON_None, "SecondDrain"},
+    {"missing commit", STAGE_LAG_DRAINED, "Drain", missing_commit, WANT_STEP, REASON_None, "Drain"},
+    {"missing commit, empty partition", STAGE_LAG_DRAINED, "Drain", missing_commit_of_an_empty_partition, WANT_STEP, REASON_None,
+     "Counted"},
+    {"fewer partitions", STAGE_LAG_DRAINED, "Drain", commits_of_fewer_partitions, WANT_STEP, REASON_None, "Drain"},
+    {"run over", STAGE_LAG_DRAINED, "Drain", run_over, WANT_FAILED, REASON_LagNotDrained, "offset 100 of partition 1 (now 99)"},
+};
+
+static void lag_is_drained_or_not(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(lag);
+}
+
+/* What lies between the commit and the mark is asked for, and on one side at a time. */
+static void what_lags_is_looked_at(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_LAG_DRAINED, "SecondDrain");
+    one_behind(scene);
+    scene->side[MODEL_A].md.high[0] = 98;
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->ask[MODEL_A] >> VF_DISTANCE & 1, 1);
+    assert_int_equal(plan->ask[MODEL_B] >> VF_DISTANCE & 1, 0);
+    assert_int_equal(plan->distance.partition, 0);
+    assert_int_equal(plan->distance.from, 98);
+    assert_int_equal(plan->distance.to, 100);
+    scene->side[MODEL_A].md.high[0] = -1;
+    assert_int_equal(scene_decide(scene)->ask[MODEL_A] >> VF_DISTANCE & 1, 0);
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- reading again */
+
+static void read_again_done(struct scene *scene)
+{
+    (void)scene_copied(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+    scene->memory.reread_ms = scene->s.now.mono_ms - 1000;
+    readers_at_end(scene);
+}
+
+static void read_again_not_at_end(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->s.side[MODEL_B].reader_at_ms = 0;
+}
+
+static void read_again_and_gone(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->probes.probes[0].on[MODEL_B].count = 0;
+    scene->memory.step_since_ms = scene->memory.progress_ms = scene->s.now.mono_ms - ARRIVAL;
+}
+
+static const struct scene_case again[] = {
+    {"all there", STAGE_LAG_DRAINED, "Counted", read_again_done, WANT_STAGE, REASON_None, NULL},
+    {"not at the end", STAGE_LAG_DRAINED, "Counted", read_again_not_at_end, WANT_STEP, REASON_None, "Counted"},
+    {"one is gone", STAGE_LAG_DRAINED, "Counted", read_again_and_gone, WANT_FAILED, REASON_RecordsMissing, "was gone"},
+};
+
+static void the_topic_is_read_again(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_arrive_or_not),        cmocka_unit_test(settle_time_is_demanded),
+        cmocka_unit_test(a_fall_starts_the_hold_again), cmocka_unit_test(nothing_else_replicates),
+        cmocka_unit_test(lag_is_drained_or_not),        cmocka_unit_test(what_lags_is_looked_at),
+        cmocka_unit_test(the_topic_is_read_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
