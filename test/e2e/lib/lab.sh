@@ -80,7 +80,7 @@ chart_install_on() { # ADMIN-KUBECONFIG OUR-KUBECONFIG
   local targets token
   targets='[{"namespace": "'$LAB_NAMESPACE'", "configMaps": ["dc1-distributor-values", "dc2-distributor-values"],
     "credentials": ["dc1-cluster-ca-cert", "dc2-cluster-ca-cert", "distverify-dc1", "distverify-dc2", "dc2-api", "no-such-secret"]}]'
-  helm --kubeconfig "$1" upgrade --install distverify "$ROOT/charts/distverify" -n $NAMESPACE_OURS --create-namespace --set replicas=0 \
+  helm --kubeconfig "$1" upgrade --install --take-ownership distverify "$ROOT/charts/distverify" -n $NAMESPACE_OURS --create-namespace --set replicas=0 \
     --set-json "targets=$targets" > "$STATE/chart.log" 2>&1 || { cat "$STATE/chart.log" >&2; return 1; }
   kubectl --kubeconfig "$1" wait --for=condition=Established --timeout=30s crd/distributionverifications.distverify.io > /dev/null
   token=$(kubectl --kubeconfig "$1" -n $NAMESPACE_OURS create token distverify --duration=24h)
