@@ -15,6 +15,7 @@ bool values_unusable(struct turn *t);
 bool values_reverted(struct turn *t);
 bool values_changed(struct turn *t);
 bool connector_unexpected(struct turn *t);
+bool acls_open(struct turn *t);
 bool acl_missing(struct turn *t);
 bool plugin_missing(struct turn *t);
 bool connector_failed(struct turn *t);

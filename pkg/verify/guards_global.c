@@ -232,14 +232,20 @@ static bool global_lacks(struct turn *t, enum model_side side, const struct veri
     return true;
 }
 
+static bool global_acls_known(struct turn *t)
+{
+    bool a = turn_fresh(t, MODEL_A, VF_ACLS, t->m->step_since_ms);
+    return turn_fresh(t, MODEL_B, VF_ACLS, t->m->step_since_ms) && a;
+}
+
 /* Which right is it? The connector's own cluster for its group, the far one for what it writes. */
 static void global_name_acl(struct turn *t, enum model_side side, enum model_connector connector)
 {
     enum model_side far = model_far(side);
     const struct verify_side *here = turn_side(t, side);
     const struct verify_side *there = turn_side(t, far);
-    bool known = turn_fresh(t, side, VF_ACLS, t->m->step_since_ms) && turn_fresh(t, far, VF_ACLS, t->m->step_since_ms);
-    const struct fact_group *group = turn_group(t, side, connector);
+    bool known = global_acls_known(t);
+    const struct fact_group *group = turn_group(t, side, (int)connector);
     if (known && global_lacks(t, side, &here->read_group[connector], "Read", "group", group != NULL ? group->name : "of the connector"))
         return;
     if (known && connector == MODEL_MD && global_lacks(t, far, &there->write_test, "Write", "topic", turn_cluster(t, far)->topic))
@@ -250,19 +256,31 @@ static void global_name_acl(struct turn *t, enum model_side side, enum model_con
              model_connector_text(connector), turn_name(t, side), turn_name(t, side), turn_name(t, far), global_principal(t, side));
 }
 
-static bool global_acl_of(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
+static bool global_refused(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
 {
     const struct verify_side *facts = turn_side(t, side);
     bool refused = fact->fact->authorization && (fact->fact->tasks_failed > 0 || fact->fact->state == FACT_STATE_FAILED) &&
                    global_rights_count(t, side);
+    (void)connector;
     for (size_t i = 0; i < facts->finding_count && !refused; i++)
         refused = facts->findings[i].kind == FACT_LOG_AUTHORIZATION &&
                   (facts->findings[i].connector[0] == '\0' || dv_streq(facts->findings[i].connector, fact->fact->name)) &&
                   global_line_counts(t, side, &facts->findings[i]);
-    if (!refused)
+    return refused;
+}
+
+static bool global_acl_of(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)
+{
+    if (!global_refused(t, side, connector, fact))
         return false;
     global_name_acl(t, side, connector);
     return true;
+}
+
+/* Something was refused: before it is said what, both clusters' ACLs are looked at. */
+bool acls_open(struct turn *t)
+{
+    return global_each_wanted(t, global_refused) && !global_acls_known(t);
 }
 
 bool acl_missing(struct turn *t)
