@@ -11,6 +11,7 @@ PATH=${LAB_BIN:+$LAB_BIN:}$PATH
 NAMESPACE=crd-test-$$
 OBJECTS=/apis/distverify.io/v1alpha1/namespaces/$NAMESPACE/distributionverifications
 WORK=$(mktemp -d)
+export KUBECACHEDIR=$WORK/kube-cache # what was discovered on another server at this address is not asked
 passed=0 failed=0
 
 # check WHAT COMMAND...: counts, and names what failed.

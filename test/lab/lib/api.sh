@@ -160,4 +160,5 @@ lab_api_env() {
   lab_env LAB_NAMESPACE "$LAB_NAMESPACE"
   lab_env LAB_PROFILE "$LAB_PROFILE"
   lab_env LAB_AUDIT_LOG "$LAB/logs/audit.log"
+  lab_env KUBECACHEDIR "$LAB/kube-cache" # another lab may have had the same port
 }
