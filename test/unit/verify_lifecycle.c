@@ -1,0 +1,588 @@
+#include "../support/scene.h"
+
+/* When runs start, pause, resume and end; effects and their intents; restarts. */
+
+static enum model_verdict result(const struct verify_plan *plan)
+{
+    return plan->status.result;
+}
+
+static bool has_event(const struct verify_plan *plan, const char *reason)
+{
+    for (size_t i = 0; i < plan->event_count; i++)
+        if (dv_streq(plan->events[i].reason, reason))
+            return true;
+    return false;
+}
+
+static void end_run(struct scene *scene, enum model_verdict verdict)
+{
+    scene_at(scene, STAGE_LAG_DRAINED, "Drain");
+    scene->status.result = verdict;
+    scene->status.run.finished_ms = scene->s.now.wall_ms;
+}
+
+/* ---------------------------------------------------------------- start */
+
+static void a_new_resource_starts_a_run(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene->s.reverify = "token-0";
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_string_equal(plan->status.run.id, "newrun0001");
+    assert_string_equal(plan->status.run.spec_hash, scene->spec->hash);
+    assert_string_equal(plan->status.last_handled_reverify, "token-0");
+    assert_true(has_event(plan, "RunStarted"));
+    assert_true(plan->observe.clients && plan->observe.watches && plan->finalizer);
+    assert_false(plan->act);
+    scene_free(scene);
+}
+
+static void nothing_starts_without_the_finalizer(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene->s.has_finalizer = false;
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_string_equal(plan->status.run.id, "");
+    assert_true(plan->finalizer);
+    scene_free(scene);
+}
+
+static void an_ended_run_stays_ended(void **state)
+{
+    (void)state;
+    for (int verdict = MODEL_PASSED; verdict <= MODEL_ABORTED; verdict++) {
+        struct scene *scene = scene_new();
+        end_run(scene, (enum model_verdict)verdict);
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_string_equal(plan->status.run.id, SCENE_RUN);
+        assert_false(plan->act || plan->observe.clients);
+        assert_int_equal(result(plan), verdict);
+        scene_free(scene);
+    }
+}
+
+static void reverify_starts_one_run_a_token(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    end_run(scene, MODEL_PASSED);
+    scene->s.reverify = "token-1";
+    assert_string_equal(scene_decide(scene)->status.run.id, "newrun0001");
+    assert_string_equal(scene->plan.status.last_handled_reverify, "token-1");
+    assert_int_equal(result(&scene->plan), MODEL_NO_VERDICT);
+    (void)dv_strlcpy(scene->status.last_handled_reverify, "token-1", sizeof scene->status.last_handled_reverify);
+    assert_string_equal(scene_decide(scene)->status.run.id, SCENE_RUN);
+    scene->s.reverify = "";
+    assert_string_equal(scene_decide(scene)->status.run.id, SCENE_RUN);
+    scene_free(scene);
+}
+
+static void long_tokens_are_told_apart_and_taken_once(void **state)
+{
+    (void)state;
+    char token[200];
+    memset(token, 't', sizeof token - 1);
+    token[sizeof token - 1] = '\0';
+    struct scene *scene = scene_new();
+    end_run(scene, MODEL_FAILED);
+    scene->s.reverify = token;
+    (void)scene_decide(scene);
+    (void)dv_strlcpy(scene->status.last_handled_reverify, scene->plan.status.last_handled_reverify,
+                     sizeof scene->status.last_handled_reverify);
+    assert_string_equal(scene_decide(scene)->status.run.id, SCENE_RUN);
+    scene_free(scene);
+}
+
+/* A run switches distribution off first: after a pass only a person starts one. */
+static void a_changed_spec_starts_a_run_unless_passed(void **state)
+{
+    (void)state;
+    for (int verdict = MODEL_PASSED; verdict <= MODEL_ABORTED; verdict++) {
+        struct scene *scene = scene_new();
+        end_run(scene, (enum model_verdict)verdict);
+        (void)dv_strlcpy(scene->status.run.spec_hash, "0123456789abcdef", sizeof scene->status.run.spec_hash);
+        assert_string_equal(scene_decide(scene)->status.run.id, verdict == MODEL_PASSED ? SCENE_RUN : "newrun0001");
+        scene_free(scene);
+    }
+}
+
+static void what_the_last_run_left_is_remembered(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    end_run(scene, MODEL_PASSED);
+    scene->s.reverify = "again";
+    scene_left(scene, MODEL_A, "11111");
+    scene_left(scene, MODEL_B, "11111");
+    scene_declare(scene, MODEL_A, "11111");
+    scene_declare(scene, MODEL_B, "11111");
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.stages[STAGE_PREFLIGHT].state, STATE_PASSED);
+    assert_true(has_event(plan, "DistributionInterrupted"));
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- ends from outside */
+
+static void abort_names_its_run(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_LAG_DRAINED, "Drain");
+    scene->s.abort = "otherrun01";
+    assert_true(model_run_active(&scene_decide(scene)->status));
+    scene->s.abort = SCENE_RUN;
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(result(plan), MODEL_ABORTED);
+    assert_int_equal(plan->status.stages[STAGE_LAG_DRAINED].reason, REASON_Aborted);
+    assert_true(plan->release);
+    assert_false(plan->act);
+    scene_free(scene);
+}
+
+static void a_changed_spec_ends_the_run_and_starts_another(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "On");
+    (void)dv_strlcpy(scene->status.run.spec_hash, "0123456789abcdef", sizeof scene->status.run.spec_hash);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(result(plan), MODEL_ABORTED);
+    assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].reason, REASON_SpecChanged);
+    assert_true(plan->wake_ms != INT64_MAX);
+    scene_adopt(scene);
+    plan = scene_decide(scene);
+    assert_string_equal(plan->status.run.id, "newrun0001");
+    assert_int_equal(plan->status.history_count, 1);
+    assert_string_equal(plan->status.history[0].run, SCENE_RUN);
+    scene_free(scene);
+}
+
+/* An effect that was asked for is waited out. */
+static void nothing_ends_before_the_answer(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+    scene_declare(scene, MODEL_A, "01000");
+    scene_left(scene, MODEL_A, "01000");
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    assert_true(scene_decide(scene)->act);
+    scene_adopt(scene);
+    scene->s.abort = SCENE_RUN;
+    assert_true(model_run_active(&scene_decide(scene)->status));
+    scene->s.abort = NULL;
+    scene->s.deleting = true;
+    assert_true(scene_decide(scene)->finalizer);
+    scene_effect(scene, DV_ERR_NONE);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_false(plan->finalizer);
+    assert_int_equal(result(plan), MODEL_ABORTED);
+    scene_free(scene);
+}
+
+static void history_keeps_five(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    for (int i = 0; i < 8; i++) {
+        char id[11];
+        scene->s.new_run_id = dv_format(id, sizeof id, "run%07d", i);
+        char token[8];
+        scene->s.reverify = dv_format(token, sizeof token, "t%d", i);
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene->s.abort = id;
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene->s.abort = NULL;
+    }
+    assert_int_equal(scene->status.history_count, MODEL_HISTORY_MAX);
+    assert_string_equal(scene->status.history[0].run, "run0000007");
+    assert_string_equal(scene->status.history[4].run, "run0000003");
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- suspend */
+
+static void suspended_time_counts_nowhere(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
+    (void)scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+    scene->memory.best_commit = 1000;
+    scene->spec->suspend = true;
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_true(model_run_active(&plan->status));
+    assert_non_null(strstr(plan->status.message, "suspended"));
+    scene_adopt(scene);
+    scene_later(scene, 2 * scene->spec->run_deadline_ms);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    scene->spec->suspend = false;
+    plan = scene_decide(scene);
+    assert_true(model_run_active(&plan->status));
+    assert_int_equal(plan->status.run.paused_ms, 2 * scene->spec->run_deadline_ms);
+    assert_int_equal(plan->memory.step_since_ms, scene->s.now.mono_ms - SCENE_AGE);
+    assert_int_equal(plan->memory.hold_since_ms, 0);
+    scene_free(scene);
+}
+
+static void a_suspended_run_acts_on_nothing(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+    scene_declare(scene, MODEL_A, "01000");
+    scene->spec->suspend = true;
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
+    assert_false(plan->act);
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- intents and effects */
+
+static void intents_are_written_before_effects(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+    scene_declare(scene, MODEL_A, "01000");
+    scene_left(scene, MODEL_A, "01000");
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_VALUES);
+    assert_false(plan->act);
+    (void)scene_decide(scene); /* not adopted: the write failed */
+    assert_false(scene->plan.act);
+    scene_adopt(scene);
+    plan = scene_decide(scene);
+    assert_true(plan->act);
+    scene_adopt(scene);
+    assert_false(scene_decide(scene)->act); /* once */
+    scene_declare(scene, MODEL_A, "11100");
+    scene_effect(scene, DV_ERR_NONE);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
+    assert_true(plan->status.run.have_left[MODEL_A] && plan->status.run.left[MODEL_A].on[MODEL_SW_MD]);
+    assert_true(has_event(plan, "ValuesPatched"));
+    scene_free(scene);
+}
+
+/* The answer to the patch is lost, but it was done: nobody else has changed anything. */
+static void a_lost_answer_is_no_change_by_others(void **state)
+{
+    (void)state;
+    static const enum dv_err_kind kinds[] = {DV_ERR_TIMEOUT, DV_ERR_UNREACHABLE, DV_ERR_CONFLICT};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+        scene_declare(scene, MODEL_A, "01000");
+        scene_left(scene, MODEL_A, "01000");
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene_effect(scene, kinds[i]);
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        assert_true(model_run_active(&scene->status));
+        scene_declare(scene, MODEL_A, "11100");
+        scene_later(scene, 1000);
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_true(model_run_active(&plan->status));
+        assert_string_not_equal(plan->memory.step, "Write");
+        scene_free(scene);
+    }
+}
+
+static const struct {
+    const char *name;
+    enum dv_err_kind kind;
+    enum model_reason reason;
+} refusals[] = {
+    {"denied", DV_ERR_DENIED, REASON_PermissionMissing},     {"credentials", DV_ERR_AUTH, REASON_AuthenticationFailed},
+    {"certificate", DV_ERR_CERT, REASON_CertificateInvalid}, {"secret", DV_ERR_SECRET, REASON_SecretNotFound},
+    {"values", DV_ERR_INVALID, REASON_ValuesInvalid},
+};
+
+static void refused_effects_end_the_run(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+        scene_declare(scene, MODEL_A, "01000");
+        scene_left(scene, MODEL_A, "01000");
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene_effect(scene, refusals[i].kind);
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_int_equal(result(plan), MODEL_ERROR);
+        assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].reason, refusals[i].reason);
+        scene_free(scene);
+    }
+}
+
+/* Perhaps produced: at most one copy of each is expected, and new ones are made. */
+static void lost_records_are_made_anew(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Produce");
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    assert_int_equal(scene->status.run.batch_count, 1);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    scene_effect(scene, DV_ERR_TIMEOUT);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    scene_later(scene, 1000);
+    for (int i = 0; i < 3 && scene->status.run.batch_count < 2; i++) {
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene_later(scene, 1000);
+    }
+    assert_true(scene->status.run.batches[0].maybe);
+    assert_int_equal(scene->status.run.batch_count, 2);
+    assert_false(scene->status.run.batches[1].maybe);
+    assert_string_not_equal(scene->status.run.batches[0].id, scene->status.run.batches[1].id);
+    assert_int_equal(scene->status.stages[STAGE_MESSAGES_A_TO_B].attempts, 2);
+    scene_free(scene);
+}
+
+static void retries_are_bounded(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_OFFSETS_A_TO_B, "Before");
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].members = 1;
+    int rounds = 0;
+    while (model_run_active(&scene->status) && rounds++ < 10) {
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene_later(scene, scene->spec->window_ms); /* what was in the way gets a window to go */
+    }
+    assert_int_equal(rounds, 3);
+    assert_int_equal(scene->status.result, MODEL_INCONCLUSIVE);
+    assert_int_equal(scene->status.stages[STAGE_OFFSETS_A_TO_B].reason, REASON_GroupActive);
+    assert_int_equal(scene->status.stages[STAGE_OFFSETS_A_TO_B].attempts, 3);
+    scene_free(scene);
+}
+
+/* What cannot be told apart before the stage has come to where it produces leaves no step out. */
+static void a_retry_skips_nothing(void **state)
+{
+    (void)state;
+    for (int stage = STAGE_INIT_A; stage < MODEL_STAGES; stage++) {
+        const struct verify_table *table = &verify_tables[stage];
+        for (size_t i = 0; i < table->step_count; i++) {
+            struct scene *scene = scene_new();
+            scene_at(scene, (enum model_stage)stage, table->steps[i].name);
+            scene->memory.disturbed_ms = scene->s.now.mono_ms;
+            scene_finding(scene, MODEL_A, FACT_LOG_ERROR, true);
+            const struct verify_plan *plan = scene_decide(scene);
+            assert_int_equal(plan->status.stages[stage].attempts, 2);
+            if (table_step((enum model_stage)stage, plan->memory.step) > &table->steps[i])
+                fail_msg("%s: from %s on to %s", model_stage_name((enum model_stage)stage), table->steps[i].name, plan->memory.step);
+            scene_free(scene);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- restarts */
+
+static void a_restart_takes_up_the_step(void **state)
+{
+    (void)state;
+    for (int stage = STAGE_INIT_A; stage < MODEL_STAGES; stage++) {
+        const struct verify_table *table = &verify_tables[stage];
+        size_t steps = table->step_count - (stage == STAGE_PERSISTED ? 1 : 0); /* in the last one nothing is left to be seen */
+        for (size_t i = 0; i < steps; i++) {
+            struct scene *scene = scene_new();
+            scene_at(scene, (enum model_stage)stage, table->steps[i].name);
+            scene_restart(scene);
+            for (int side = 0; side < MODEL_SIDES; side++)
+                memset(scene->s.side[side].stamp, 0, sizeof scene->s.side[side].stamp);
+            const struct verify_plan *plan = scene_decide(scene);
+            if (!model_run_active(&plan->status))
+                fail_msg("%s: %s ends the run", model_stage_name((enum model_stage)stage), table->steps[i].name);
+            assert_int_equal(plan->status.run.resumes, 1);
+            assert_true(has_event(plan, "RunResumed"));
+            assert_false(plan->act);
+            assert_int_equal(plan->status.stages[stage].attempts, 1);
+            scene_free(scene);
+        }
+    }
+}
+
+static void values_of_an_earlier_process_are_judged_by_content(void **state)
+{
+    (void)state;
+    for (int done = 0; done < 2; done++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+        scene_declare(scene, MODEL_A, "01000");
+        scene_left(scene, MODEL_A, "01000");
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        char id[16];
+        (void)dv_strlcpy(id, scene->status.run.intent.id, sizeof id);
+        scene_restart(scene);
+        if (done)
+            scene_declare(scene, MODEL_A, "11100");
+        scene_later(scene, 500);
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_true(model_run_active(&plan->status));
+        assert_int_equal(plan->status.run.intent.kind, done ? INTENT_NONE : INTENT_VALUES);
+        if (!done)
+            assert_string_not_equal(plan->status.run.intent.id, id);
+        scene_free(scene);
+    }
+}
+
+static void records_of_an_earlier_process_are_doubtful(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Produce");
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    assert_int_equal(scene->status.run.intent.kind, INTENT_RECORDS);
+    scene_restart(scene);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_true(plan->status.run.batches[0].maybe);
+    assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].attempts, 2);
+    assert_false(plan->act);
+    scene_free(scene);
+}
+
+/* The same commit is never made twice: a new barrier follows. */
+static void a_commit_of_an_earlier_process_is_not_repeated(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_OFFSETS_A_TO_B, "Copied");
+    (void)scene_copied(scene, MODEL_A, STAGE_OFFSETS_A_TO_B, 3);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    assert_int_equal(scene->status.run.intent.kind, INTENT_COMMIT);
+    scene_restart(scene);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
+    assert_int_equal(plan->status.stages[STAGE_OFFSETS_A_TO_B].attempts, 2);
+    assert_string_equal(plan->memory.step, "Start");
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- deadlines */
+
+static void progress_puts_the_stage_deadline_off(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_LAG_DRAINED, "Drain");
+    scene_offsets_all(scene->memory.mark[MODEL_A], 100);
+    scene->side[MODEL_A].md.high[0] = 40;
+    scene->memory.best_commit = 1000;
+    scene->memory.progress_ms = scene->s.now.mono_ms - scene->spec->stage_deadline_ms;
+    assert_int_equal(scene_decide(scene)->status.stages[STAGE_LAG_DRAINED].reason, REASON_StageDeadlineExceeded);
+    assert_int_equal(result(&scene->plan), MODEL_ERROR);
+    assert_non_null(strstr(scene->plan.status.stages[STAGE_LAG_DRAINED].message, "offset 100 of partition 0 (now 40)"));
+    scene->memory.best_commit = 0;
+    assert_true(model_run_active(&scene_decide(scene)->status));
+    scene->status.run.started_ms = scene->s.now.wall_ms - scene->spec->run_deadline_ms;
+    assert_int_equal(scene_decide(scene)->status.stages[STAGE_LAG_DRAINED].reason, REASON_LagNotDrained);
+    scene_free(scene);
+}
+
+/* Every wait has an end: a wake is due in each step, whatever else happens. */
+static void no_step_waits_for_ever(void **state)
+{
+    (void)state;
+    for (int stage = 0; stage < MODEL_STAGES; stage++) {
+        const struct verify_table *table = &verify_tables[stage];
+        for (size_t i = 0; i < table->step_count; i++) {
+            struct scene *scene = scene_new();
+            scene_at(scene, (enum model_stage)stage, table->steps[i].name);
+            const struct verify_plan *plan = scene_decide(scene);
+            if (model_run_active(&plan->status) && plan->status.run.intent.kind == INTENT_NONE && plan->event_count == 0)
+                assert_true(plan->wake_ms > scene->s.now.mono_ms && plan->wake_ms <= scene->s.now.mono_ms + scene->spec->run_deadline_ms);
+            scene->status.run.started_ms -= 2 * scene->spec->run_deadline_ms;
+            scene->memory.progress_ms -= 2 * scene->spec->stage_deadline_ms;
+            for (int turn = 0; turn < 20 && model_run_active(&scene->status) && scene->status.run.intent.kind == INTENT_NONE; turn++) {
+                (void)scene_decide(scene);
+                scene_adopt(scene);
+            }
+            scene_free(scene);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- determinism */
+
+static void the_same_snapshot_gives_the_same_plan(void **state)
+{
+    (void)state;
+    for (int stage = 0; stage < MODEL_STAGES; stage++) {
+        const struct verify_table *table = &verify_tables[stage];
+        for (size_t i = 0; i < table->step_count; i++) {
+            struct scene *scene = scene_new();
+            struct verify_plan again;
+            scene_at(scene, (enum model_stage)stage, table->steps[i].name);
+            const struct verify_plan *plan = scene_decide(scene);
+            verify_decide(&scene->s, &again);
+            json_t *one = model_status_encode(&plan->status, scene->spec);
+            json_t *two = model_status_encode(&again.status, scene->spec);
+            assert_true(json_equal(one, two));
+            assert_memory_equal(&plan->memory, &again.memory, sizeof again.memory);
+            assert_memory_equal(plan->ask, again.ask, sizeof again.ask);
+            assert_true(plan->wake_ms == again.wake_ms && plan->act == again.act && plan->event_count == again.event_count);
+            json_decref(one);
+            json_decref(two);
+            verify_plan_clear(&again);
+            scene_free(scene);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_resource_starts_a_run),
+        cmocka_unit_test(nothing_starts_without_the_finalizer),
+        cmocka_unit_test(an_ended_run_stays_ended),
+        cmocka_unit_test(reverify_starts_one_run_a_token),
+        cmocka_unit_test(long_tokens_are_told_apart_and_taken_once),
+        cmocka_unit_test(a_changed_spec_starts_a_run_unless_passed),
+        cmocka_unit_test(what_the_last_run_left_is_remembered),
+        cmocka_unit_test(abort_names_its_run),
+        cmocka_unit_test(a_changed_spec_ends_the_run_and_starts_another),
+        cmocka_unit_test(nothing_ends_before_the_answer),
+        cmocka_unit_test(history_keeps_five),
+        cmocka_unit_test(suspended_time_counts_nowhere),
+        cmocka_unit_test(a_suspended_run_acts_on_nothing),
+        cmocka_unit_test(intents_are_written_before_effects),
+        cmocka_unit_test(a_lost_answer_is_no_change_by_others),
+        cmocka_unit_test(refused_effects_end_the_run),
+        cmocka_unit_test(lost_records_are_made_anew),
+        cmocka_unit_test(retries_are_bounded),
+        cmocka_unit_test(a_retry_skips_nothing),
+        cmocka_unit_test(a_restart_takes_up_the_step),
+        cmocka_unit_test(values_of_an_earlier_process_are_judged_by_content),
+        cmocka_unit_test(records_of_an_earlier_process_are_doubtful),
+        cmocka_unit_test(a_commit_of_an_earlier_process_is_not_repeated),
+        cmocka_unit_test(progress_puts_the_stage_deadline_off),
+        cmocka_unit_test(no_step_waits_for_ever),
+        cmocka_unit_test(the_same_snapshot_gives_the_same_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
