@@ -246,7 +246,7 @@ static bool offsets_right(struct turn *t, int32_t partition)
     if (!offsets_answer(t, partition, &a))
         return false;
     int64_t distance = offsets_moved(&a) ? offsets_distance(t, partition, &a) : -1;
-    if (distance >= 0 && distance <= t->spec->behind_tolerance)
+    if (a.actual <= a.expected && distance >= 0 && distance <= t->spec->behind_tolerance)
         return true;
     (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the offset of group %s on %s, partition %d, to become %lld (now %lld)",
                     turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), partition, (long long)a.expected,
