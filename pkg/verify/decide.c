@@ -247,6 +247,12 @@ static int64_t decide_pod_lives(const struct verify_side *facts)
     return (int64_t)(lives >> 1);
 }
 
+/* Records between two offsets may be out of reach for a transaction's sake alone. */
+static bool decide_is_outage(const struct verify_stamp *stamp, enum verify_fact fact)
+{
+    return stamp->err.kind == DV_ERR_UNREACHABLE || (stamp->err.kind == DV_ERR_TIMEOUT && fact != VF_DISTANCE);
+}
+
 /* A restart in Kafka Connect or a broker out of reach explains noise for the rest of the stage. */
 static void decide_disturbance(struct turn *t)
 {
@@ -261,7 +267,7 @@ static void decide_disturbance(struct turn *t)
             t->m->disturbed_ms = t->now;
         /* A question that nobody asks again keeps its failure: it disturbed when it failed, not ever since. */
         for (int fact = 0; fact < VF_ASKED_COUNT; fact++)
-            if (facts->stamp[fact].err.kind == DV_ERR_UNREACHABLE && facts->stamp[fact].failed_ms >= t->m->stage_since_ms &&
+            if (decide_is_outage(&facts->stamp[fact], (enum verify_fact)fact) && facts->stamp[fact].failed_ms >= t->m->stage_since_ms &&
                 facts->stamp[fact].failed_ms > t->m->disturbed_ms)
                 t->m->disturbed_ms = facts->stamp[fact].failed_ms;
         if (known)

@@ -1,0 +1,470 @@
+#include "../support/scene.h"
+
+/* Rows that apply in every step: access, values, connectors, rights, logs, groups, deadlines. */
+
+#define ARRIVAL 35000
+#define RECONCILE 120000
+
+static struct fact_connector *md(struct scene *scene)
+{
+    return &scene->side[MODEL_A].connector[MODEL_MD];
+}
+
+/* Old enough that findings about rights count. */
+static void grown_old(struct scene *scene)
+{
+    scene->memory.progress_ms = scene->s.now.mono_ms + ARRIVAL;
+    scene_later(scene, ARRIVAL);
+}
+
+/* ---------------------------------------------------------------- access */
+
+static void secret(struct scene *scene)
+{
+    scene_fail(scene, MODEL_B, VF_TEST_LOG, DV_ERR_SECRET);
+}
+
+static void credentials(struct scene *scene)
+{
+    scene_fail(scene, MODEL_A, VF_MD_COMMITS, DV_ERR_AUTH);
+}
+
+static void certificate(struct scene *scene)
+{
+    scene_fail(scene, MODEL_A, VF_VALUES, DV_ERR_CERT);
+}
+
+static void denied(struct scene *scene)
+{
+    scene_fail(scene, MODEL_B, VF_GROUPS, DV_ERR_DENIED);
+}
+
+static void denied_and_healed(struct scene *scene)
+{
+    denied(scene);
+    scene->s.side[MODEL_B].stamp[VF_GROUPS].as_of_ms = scene->s.now.mono_ms + 1;
+}
+
+static void unreachable(struct scene *scene)
+{
+    scene_fail(scene, MODEL_B, VF_TEST_LOG, DV_ERR_UNREACHABLE);
+}
+
+static void no_progress(struct scene *scene)
+{
+    scene->memory.best_commit = 1000;
+    scene->memory.progress_ms = scene->s.now.mono_ms - scene->spec->stage_deadline_ms;
+}
+
+static void unreachable_for_too_long(struct scene *scene)
+{
+    no_progress(scene);
+    unreachable(scene);
+}
+
+static void silent_for_too_long(struct scene *scene)
+{
+    no_progress(scene);
+    scene_fail(scene, MODEL_A, VF_TEST_LOG, DV_ERR_TIMEOUT);
+}
+
+static void pod_down_for_too_long(struct scene *scene)
+{
+    no_progress(scene);
+    scene->side[MODEL_A].pod.ready = false;
+    scene->side[MODEL_A].pod.waiting = (char *)(uintptr_t) "CrashLoopBackOff";
+    scene->s.side[MODEL_A].stamp[VF_MD_COMMITS].as_of_ms = 1;
+}
+
+static void run_over(struct scene *scene)
+{
+    scene->status.run.started_ms = scene->s.now.wall_ms - scene->spec->run_deadline_ms;
+    scene->side[MODEL_A].groups[MODEL_MD].state = FACT_GROUP_REBALANCING;
+}
+
+/* Waiting for records: nothing moves, nothing is late. */
+#define WAITS STAGE_MESSAGES_A_TO_B, "Arrive"
+#define ON STAGE_MESSAGES_A_TO_B, "On"
+
+static const struct scene_case access_rows[] = {
+    {"nothing", WAITS, NULL, WANT_STEP, REASON_None, "Arrive"},
+    {"secret", WAITS, secret, WANT_ERROR, REASON_SecretNotFound, "dc2: log end of the test topic went wrong"},
+    {"credentials", WAITS, credentials, WANT_ERROR, REASON_AuthenticationFailed, "dc1: "},
+    {"certificate", WAITS, certificate, WANT_ERROR, REASON_CertificateInvalid, "dc1: "},
+    {"denied", WAITS, denied, WANT_ERROR, REASON_PermissionMissing, "dc2: description of the consumer groups"},
+    {"denied, healed", WAITS, denied_and_healed, WANT_STEP, REASON_None, "Arrive"},
+    {"out of reach", WAITS, unreachable, WANT_STEP, REASON_None, "Arrive"},
+    {"out of reach for too long", WAITS, unreachable_for_too_long, WANT_ERROR, REASON_ClusterUnreachable, "dc2"},
+    {"no answer for too long", WAITS, silent_for_too_long, WANT_ERROR, REASON_ClusterUnreachable, "dc1"},
+    {"pod down", STAGE_LAG_DRAINED, "Drain", pod_down_for_too_long, WANT_ERROR, REASON_ConnectNotReady,
+     "pod-0 is not ready (CrashLoopBackOff)"},
+    {"run over", ON, run_over, WANT_ERROR, REASON_RunDeadlineExceeded, "the connectors to be on"},
+};
+
+static void access_is_told_apart(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(access_rows);
+}
+
+/* ---------------------------------------------------------------- values */
+
+static void values_gone_now(struct scene *scene)
+{
+    scene->side[MODEL_B].values.found = scene->side[MODEL_B].values.key_found = false;
+}
+
+static void key_gone(struct scene *scene)
+{
+    scene->side[MODEL_A].values.key_found = false;
+}
+
+static void unreadable(struct scene *scene)
+{
+    scene->side[MODEL_A].values.readable = false;
+    (void)dv_err_set(&scene->side[MODEL_A].values.why, DV_ERR_INVALID, "line 3: what is this");
+}
+
+static void unsettable(struct scene *scene)
+{
+    scene->side[MODEL_B].values.settable = false;
+    (void)dv_err_set(&scene->side[MODEL_B].values.why, DV_ERR_INVALID, "switch init: is a text");
+}
+
+static void changed(struct scene *scene)
+{
+    scene->side[MODEL_A].values.declared[MODEL_SW_OC] = VERIFY_ON;
+    (void)dv_strlcpy(scene->side[MODEL_A].values.manager, "kubectl-edit", sizeof scene->side[MODEL_A].values.manager);
+}
+
+static void reverted(struct scene *scene)
+{
+    for (int i = 0; i < MODEL_SWITCHES; i++)
+        scene->side[MODEL_A].values.declared[i] = VERIFY_OFF;
+}
+
+static void changed_by_our_open_patch(struct scene *scene)
+{
+    changed(scene);
+    scene->status.run.intent = (struct model_intent){.kind = INTENT_VALUES, .side = MODEL_A, .id = "1"};
+    (void)dv_strlcpy(scene->memory.effect_id, "1", sizeof scene->memory.effect_id);
+    scene->memory.effect = EFFECT_ASKED;
+}
+
+static void absent_switch(struct scene *scene)
+{
+    scene->side[MODEL_A].values.declared[MODEL_SW_OD] = VERIFY_ABSENT;
+}
+
+static const struct scene_case values[] = {
+    {"gone", WAITS, values_gone_now, WANT_ERROR, REASON_ValuesNotFound,
+     "dc2: ConfigMap kafka/dc2-values with the Distributor's values does not"},
+    {"key gone", WAITS, key_gone, WANT_ERROR, REASON_ValuesNotFound, "has no key values.yaml"},
+    {"unreadable", WAITS, unreadable, WANT_ERROR, REASON_ValuesInvalid, "line 3: what is this"},
+    {"unsettable", WAITS, unsettable, WANT_ERROR, REASON_ValuesInvalid, "switch init: is a text"},
+    {"changed", WAITS, changed, WANT_FAILED, REASON_ValuesChanged, "switch offsetCommitter in ConfigMap kafka/dc1-values is no longer"},
+    {"changed by whom", WAITS, changed, WANT_FAILED, REASON_ValuesChanged, "\"kubectl-edit\""},
+    {"reverted", WAITS, reverted, WANT_FAILED, REASON_ValuesReverted, "dc1: switch distribution"},
+    {"our own patch is open", WAITS, changed_by_our_open_patch, WANT_STEP, REASON_None, "Arrive"},
+    {"a switch went away", WAITS, absent_switch, WANT_FAILED, REASON_ValuesChanged, "switch offsetDistributor"},
+};
+
+static void values_are_held(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(values);
+}
+
+/* What others did between two runs is no matter of this one. */
+static void changes_before_the_run_do_not_count(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_PREFLIGHT, "Look");
+    scene_left(scene, MODEL_A, "11111");
+    scene_declare(scene, MODEL_A, "00000");
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.stages[STAGE_PREFLIGHT].state, STATE_PASSED);
+    scene_free(scene);
+}
+
+/* ---------------------------------------------------------------- connectors */
+
+static void stranger(struct scene *scene)
+{
+    scene->side[MODEL_A].there[MODEL_CONNECTORS] = true;
+}
+
+static void stopped_stranger(struct scene *scene)
+{
+    stranger(scene);
+    scene->side[MODEL_A].connector[MODEL_CONNECTORS].state = FACT_STATE_STOPPED;
+}
+
+static void leaving_stranger(struct scene *scene)
+{
+    stranger(scene);
+    scene->side[MODEL_A].connector[MODEL_CONNECTORS].deleting = true;
+}
+
+static void connector_down(struct scene *scene)
+{
+    scene->side[MODEL_A].health[MODEL_MD] = VERIFY_FAILED;
+    md(scene)->state = FACT_STATE_FAILED;
+}
+
+static void unwanted_connector_down(struct scene *scene)
+{
+    scene->side[MODEL_B].there[MODEL_OD] = true;
+    scene->side[MODEL_B].health[MODEL_OD] = VERIFY_FAILED;
+}
+
+static void task_down(struct scene *scene)
+{
+    scene->side[MODEL_A].health[MODEL_MD] = VERIFY_FAILED;
+    md(scene)->tasks_failed = 1;
+    md(scene)->tasks_running = 0;
+    md(scene)->first_failed_task = 0;
+    (void)dv_strlcpy(md(scene)->cause, "java.lang.Oops", sizeof md(scene)->cause);
+}
+
+static void plugin_gone(struct scene *scene)
+{
+    connector_down(scene);
+    md(scene)->plugin_missing = true;
+}
+
+static void restarted_automatically(struct scene *scene)
+{
+    grown_old(scene);
+    scene->memory.restarts_known[MODEL_A][MODEL_MD] = true;
+    md(scene)->auto_restarts = 1;
+}
+
+static void restarts_from_before(struct scene *scene)
+{
+    grown_old(scene);
+    md(scene)->auto_restarts = 5;
+}
+
+static void task_refused_young(struct scene *scene)
+{
+    task_down(scene);
+    md(scene)->authorization = true;
+}
+
+static void task_refused(struct scene *scene)
+{
+    task_refused_young(scene);
+    grown_old(scene);
+}
+
+static void task_refused_group(struct scene *scene)
+{
+    task_refused(scene);
+    scene->s.side[MODEL_A].read_group[MODEL_MD] = (struct verify_right){.principal = "User:CN=dist-dc1,OU=x"};
+}
+
+static void task_refused_write(struct scene *scene)
+{
+    task_refused(scene);
+    scene->s.side[MODEL_B].write_test = (struct verify_right){.principal = "User:CN=dist-dc1,OU=x"};
+}
+
+static void task_refused_by_a_rule(struct scene *scene)
+{
+    task_refused_write(scene);
+    scene->s.side[MODEL_B].write_test.denied = true;
+}
+
+static void task_refused_restarting(struct scene *scene)
+{
+    task_refused(scene);
+    md(scene)->auto_restart_on = true;
+}
+
+static void task_refused_restarted(struct scene *scene)
+{
+    task_refused_restarting(scene);
+    scene->memory.progress_ms += RECONCILE;
+    scene_later(scene, RECONCILE);
+}
+
+static const struct scene_case connectors[] = {
+    {"stranger", WAITS, stranger, WANT_FAILED, REASON_UnexpectedConnectorRunning, "KafkaConnector kafka/stranger"},
+    {"stopped stranger", WAITS, stopped_stranger, WANT_STEP, REASON_None, "Arrive"},
+    {"leaving stranger", WAITS, leaving_stranger, WANT_STEP, REASON_None, "Arrive"},
+    {"connector down", WAITS, connector_down, WANT_FAILED, REASON_ConnectorFailed, "Message Distributor of dc1 (KafkaConnector dc1-md)"},
+    {"one that is not wanted", WAITS, unwanted_connector_down, WANT_STEP, REASON_None, "Arrive"},
+    {"task down", WAITS, task_down, WANT_FAILED, REASON_TaskFailed,
+     "task 0 of the Message Distributor of dc1 (KafkaConnector dc1-md) failed: java.lang.Oops"},
+    {"plugin", WAITS, plugin_gone, WANT_FAILED, REASON_PluginMissing, "class io.example.Sink is not in"},
+    {"restarted automatically", WAITS, restarted_automatically, WANT_FAILED, REASON_TaskFailed, "restarted automatically 1 times"},
+    {"restarts from before", WAITS, restarts_from_before, WANT_STEP, REASON_None, "Arrive"},
+    {"refused, too early", WAITS, task_refused_young, WANT_STEP, REASON_None, "Arrive"},
+    {"refused, undecidable", WAITS, task_refused, WANT_FAILED, REASON_AclMissing, "init.principals of dc1 (its own group) and of dc2"},
+    {"refused its group", WAITS, task_refused_group, WANT_FAILED, REASON_AclMissing,
+     "User:CN=dist-dc1,OU=x lacks Read on group connect-md of Kafka cluster dc1"},
+    {"refused to write", WAITS, task_refused_write, WANT_FAILED, REASON_AclMissing,
+     "lacks Write on topic distribution-test of Kafka cluster dc2"},
+    {"refused by a rule", WAITS, task_refused_by_a_rule, WANT_FAILED, REASON_AclMissing, "deny ACL"},
+    {"refused, restart to come", WAITS, task_refused_restarting, WANT_STEP, REASON_None, "Arrive"},
+    {"refused, restarted", WAITS, task_refused_restarted, WANT_FAILED, REASON_AclMissing, NULL},
+};
+
+static void connectors_are_told_apart(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(connectors);
+}
+
+/* ---------------------------------------------------------------- logs */
+
+static void dirty(struct scene *scene)
+{
+    scene_finding(scene, MODEL_A, FACT_LOG_ERROR, true);
+}
+
+static void tolerated(struct scene *scene)
+{
+    scene_finding(scene, MODEL_A, FACT_LOG_ERROR, false);
+}
+
+static void retrying(struct scene *scene)
+{
+    scene_finding(scene, MODEL_A, FACT_LOG_RETRYING, true);
+}
+
+static void dirty_after_a_restart(struct scene *scene)
+{
+    dirty(scene);
+    scene->memory.disturbed_ms = scene->s.now.mono_ms - 1;
+}
+
+static void dirty_with_a_replaced_pod(struct scene *scene)
+{
+    dirty(scene);
+    scene->memory.pod_lives[MODEL_A] = 1; /* another one than is there now */
+}
+
+static void refused_line_young(struct scene *scene)
+{
+    scene_finding(scene, MODEL_A, FACT_LOG_AUTHORIZATION, true);
+}
+
+static void refused_line_from_before(struct scene *scene)
+{
+    refused_line_young(scene);
+    grown_old(scene);
+}
+
+static void refused_line(struct scene *scene)
+{
+    grown_old(scene);
+    refused_line_young(scene);
+}
+
+static void refused_line_of_another(struct scene *scene)
+{
+    grown_old(scene);
+    refused_line_young(scene);
+    (void)dv_strlcpy(scene->side[MODEL_A].findings[0].connector, "another", sizeof scene->side[MODEL_A].findings[0].connector);
+}
+
+static void unknown_topic_from_before(struct scene *scene)
+{
+    scene_finding(scene, MODEL_A, FACT_LOG_UNKNOWN_TOPIC, true);
+    grown_old(scene);
+}
+
+static const struct scene_case logs[] = {
+    {"dirty", WAITS, dirty, WANT_FAILED, REASON_LogsNotClean, "dc1: pod pod-0 logged an error (1 times): it broke"},
+    {"tolerated", WAITS, tolerated, WANT_STEP, REASON_None, "Arrive"},
+    {"retrying is a note", WAITS, retrying, WANT_STEP, REASON_None, "Arrive"},
+    {"dirty after a restart", WAITS, dirty_after_a_restart, WANT_RETRY, REASON_None, "Produce"},
+    {"dirty with a replaced pod", WAITS, dirty_with_a_replaced_pod, WANT_RETRY, REASON_None, "Produce"},
+    {"refused, too early", WAITS, refused_line_young, WANT_STEP, REASON_None, "Arrive"},
+    {"refused, before the grant", WAITS, refused_line_from_before, WANT_STEP, REASON_None, "Arrive"},
+    {"refused", WAITS, refused_line, WANT_FAILED, REASON_AclMissing, NULL},
+    {"refused, another's", WAITS, refused_line_of_another, WANT_FAILED, REASON_LogsNotClean, NULL},
+    {"unknown topic, before the grant", WAITS, unknown_topic_from_before, WANT_STEP, REASON_None, "Arrive"},
+};
+
+static void logs_are_judged(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(logs);
+}
+
+/* ---------------------------------------------------------------- groups, transactions */
+
+static void member(struct scene *scene)
+{
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].members = 2;
+}
+
+static void stuck(struct scene *scene)
+{
+    scene->side[MODEL_B].stable[1] = 90;
+    scene->memory.stuck_since_ms = scene->s.now.mono_ms - ARRIVAL;
+    scene->memory.stuck_side = MODEL_B;
+    scene->memory.stuck_partition = 1;
+    scene->memory.stuck_offset = 90;
+    scene->memory.partitions = SCENE_PARTITIONS;
+}
+
+static void stuck_not_for_long(struct scene *scene)
+{
+    stuck(scene);
+    scene->memory.stuck_since_ms++;
+}
+
+static void stuck_elsewhere_since(struct scene *scene)
+{
+    stuck(scene);
+    scene->memory.stuck_offset = 80;
+}
+
+static const struct scene_case others[] = {
+    {"member", STAGE_OFFSETS_A_TO_B, "Before", member, WANT_RETRY, REASON_None, "Start"},
+    {"member, other stage", WAITS, member, WANT_STEP, REASON_None, "Arrive"},
+    {"open transaction", WAITS, stuck, WANT_RETRY, REASON_None, "Produce"},
+    {"not for long", WAITS, stuck_not_for_long, WANT_STEP, REASON_None, "Arrive"},
+    {"it moves", WAITS, stuck_elsewhere_since, WANT_STEP, REASON_None, "Arrive"},
+};
+
+static void the_rest_is_told_apart(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(others);
+}
+
+/* Nobody looks at a group that nobody asks for. */
+static void groups_are_asked_for_in_every_offset_step(void **state)
+{
+    (void)state;
+    static const char *const steps[] = {"Before", "Reader", "Copied", "Moved"};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_OFFSETS_A_TO_B, steps[i]);
+        for (int side = 0; side < MODEL_SIDES; side++)
+            scene->s.side[side].stamp[VF_GROUPS].as_of_ms -= 4000;
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_true((plan->ask[MODEL_A] & plan->ask[MODEL_B] & (1u << VF_GROUPS)) != 0);
+        scene_free(scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(access_is_told_apart),
+        cmocka_unit_test(values_are_held),
+        cmocka_unit_test(changes_before_the_run_do_not_count),
+        cmocka_unit_test(connectors_are_told_apart),
+        cmocka_unit_test(logs_are_judged),
+        cmocka_unit_test(the_rest_is_told_apart),
+        cmocka_unit_test(groups_are_asked_for_in_every_offset_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
