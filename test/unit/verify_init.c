@@ -1,0 +1,494 @@
+#include "../support/scene.h"
+
+/* Preflight, Init, and what it takes for values to be applied and connectors to be on or off. */
+
+#define ARRIVAL 35000
+#define HELD 10000
+#define RECONCILE 120000
+
+/* ---------------------------------------------------------------- Preflight */
+
+static void no_access(struct scene *scene)
+{
+    (void)dv_strlcpy(scene->s.side[MODEL_B].access_missing, "watch pods", sizeof scene->s.side[MODEL_B].access_missing);
+}
+
+static void no_connect(struct scene *scene)
+{
+    scene->s.side[MODEL_A].connect = NULL;
+}
+
+static void no_connector_resources(struct scene *scene)
+{
+    scene->side[MODEL_A].connect.connector_resources = false;
+}
+
+static void paused(struct scene *scene)
+{
+    scene->side[MODEL_B].connect.paused = true;
+}
+
+static void long_flush(struct scene *scene)
+{
+    scene->side[MODEL_B].connect.flush_ms = scene->spec->stage_deadline_ms;
+}
+
+static void same_cluster(struct scene *scene)
+{
+    (void)dv_strlcpy(scene->s.side[MODEL_B].cluster_id, "id-a", sizeof scene->s.side[MODEL_B].cluster_id);
+}
+
+static void no_topic(struct scene *scene)
+{
+    scene->s.side[MODEL_B].test_topic = (struct fact_topic){0};
+}
+
+static void append_time(struct scene *scene)
+{
+    scene->s.side[MODEL_A].test_topic.create_time = false;
+}
+
+static void compacted(struct scene *scene)
+{
+    scene->s.side[MODEL_A].test_topic.compacted = true;
+}
+
+static void short_retention(struct scene *scene)
+{
+    scene->s.side[MODEL_B].test_topic.retention_ms = scene->spec->run_deadline_ms;
+}
+
+static void other_partitions(struct scene *scene)
+{
+    scene->s.side[MODEL_B].test_topic.partitions = 3;
+}
+
+static void many_partitions(struct scene *scene)
+{
+    scene->s.side[MODEL_A].test_topic.partitions = scene->s.side[MODEL_B].test_topic.partitions = MODEL_PARTITIONS_MAX + 1;
+}
+
+static void group_with_members(struct scene *scene)
+{
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].members = 1;
+}
+
+static void group_of_the_new_protocol(struct scene *scene)
+{
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].state = FACT_GROUP_DEAD;
+}
+
+static void group_absent(struct scene *scene)
+{
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].state = FACT_GROUP_DEAD;
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].listed = false;
+}
+
+static void distribution_is_on(struct scene *scene)
+{
+    scene_declare(scene, MODEL_B, "11111");
+}
+
+static void distribution_is_on_as_left(struct scene *scene)
+{
+    distribution_is_on(scene);
+    scene_left(scene, MODEL_B, "11111");
+}
+
+static void distribution_is_on_otherwise(struct scene *scene)
+{
+    distribution_is_on(scene);
+    scene_left(scene, MODEL_B, "11110");
+}
+
+static void taken_over(struct scene *scene)
+{
+    distribution_is_on(scene);
+    scene->spec->take_over = true;
+}
+
+#define LOOK(name, change, want, reason, text)                             \
+    {                                                                      \
+        name, STAGE_PREFLIGHT, "Look", change, want, REASON_##reason, text \
+    }
+
+static const struct scene_case preflight[] = {
+    LOOK("healthy", NULL, WANT_STAGE, None, NULL),
+    LOOK("access", no_access, WANT_ERROR, PermissionMissing, "dc2: the controller may not watch pods in namespace kafka"),
+    LOOK("no KafkaConnect", no_connect, WANT_ERROR, ConnectNotReady, "KafkaConnect kafka/dc1-distributor does not exist"),
+    LOOK("no connector resources", no_connector_resources, WANT_ERROR, ConnectNotReady, "use-connector-resources"),
+    LOOK("paused", paused, WANT_ERROR, ConnectNotReady, "pause-reconciliation"),
+    LOOK("long flush", long_flush, WANT_ERROR, InvalidSpec, "spec.deadlines.stage"),
+    LOOK("same cluster", same_cluster, WANT_FAILED, SameKafkaCluster, "id id-a"),
+    LOOK("no topic", no_topic, WANT_FAILED, TopicNotFound, "distribution-test does not exist on dc2"),
+    LOOK("append time", append_time, WANT_FAILED, TopicUnsuitable, "LogAppendTime"),
+    LOOK("compacted", compacted, WANT_FAILED, TopicUnsuitable, "compacted"),
+    LOOK("retention", short_retention, WANT_FAILED, TopicUnsuitable, "retention.ms"),
+    LOOK("partitions differ", other_partitions, WANT_FAILED, TopicUnsuitable, "2 partitions on dc1 and 3 on dc2"),
+    LOOK("many partitions", many_partitions, WANT_FAILED, TopicUnsuitable, "501 partitions"),
+    LOOK("members", group_with_members, WANT_FAILED, GroupNotEmpty, "test-group on dc2 has 1 members"),
+    LOOK("new protocol", group_of_the_new_protocol, WANT_FAILED, GroupNotEmpty, "new consumer protocol"),
+    LOOK("group absent", group_absent, WANT_STAGE, None, NULL),
+    LOOK("on", distribution_is_on, WANT_FAILED, DistributionAlreadyOn, "already on in the values of dc2"),
+    LOOK("on as left", distribution_is_on_as_left, WANT_STAGE, None, NULL),
+    LOOK("on otherwise than left", distribution_is_on_otherwise, WANT_FAILED, DistributionAlreadyOn, NULL),
+    LOOK("taken over", taken_over, WANT_STAGE, None, NULL),
+};
+
+static void preflight_looks(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(preflight);
+}
+
+/* Nothing passes before everything is known. */
+static void each_fact_is_needed(void **state)
+{
+    (void)state;
+    static const enum verify_fact needed[] = {VF_ACCESS,     VF_VALUES,     VF_CONNECT,  VF_CONNECTORS, VF_PODS,   VF_CLUSTER_ID,
+                                              VF_TEST_TOPIC, VF_READ_RIGHT, VF_TEST_LOG, VF_ACLS,       VF_GROUPS, VF_TEST_COMMITS};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        for (int side = 0; side < MODEL_SIDES; side++) {
+            struct scene *scene = scene_new();
+            scene_at(scene, STAGE_PREFLIGHT, "Look");
+            scene->s.side[side].stamp[needed[i]].as_of_ms = 0;
+            const struct verify_plan *plan = scene_decide(scene);
+            if (plan->status.stage != STAGE_PREFLIGHT)
+                fail_msg("passes without %s", verify_fact_text(needed[i]));
+            if (needed[i] < VF_ASKED_COUNT)
+                assert_true((plan->ask[side] & (1u << needed[i])) != 0);
+            scene_free(scene);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- Init */
+
+static void not_listed(struct scene *scene)
+{
+    scene->side[MODEL_A].values.principal_count = 1; /* its own alone */
+}
+
+static void list_unreadable(struct scene *scene)
+{
+    scene->side[MODEL_A].values.principals_readable = false;
+}
+
+static void near_unlisted(struct scene *scene)
+{
+    scene->side[MODEL_A].principals[0] = scene->side[MODEL_A].principals[1];
+}
+
+static void with_job(struct scene *scene, bool succeeded, bool failed)
+{
+    scene->spec->cluster[MODEL_A].distributor.init_job_selector = json_object();
+    scene->side[MODEL_A].job = (struct fact_job){.name = (char *)(uintptr_t) "init-1",
+                                                 .created_ms = scene->s.now.wall_ms,
+                                                 .succeeded = succeeded,
+                                                 .failed = failed,
+                                                 .matches = true};
+    scene->s.side[MODEL_A].job_count = 1;
+}
+
+static void job_failed(struct scene *scene)
+{
+    with_job(scene, false, true);
+}
+
+static void job_running(struct scene *scene)
+{
+    with_job(scene, false, false);
+}
+
+static void job_done(struct scene *scene)
+{
+    with_job(scene, true, false);
+}
+
+/* The last revision's job says nothing about this one's. */
+static void job_of_before(struct scene *scene)
+{
+    with_job(scene, false, true);
+    scene->side[MODEL_A].job.created_ms -= 60000;
+    scene->memory.written_wall_ms[MODEL_A] = scene->s.now.wall_ms;
+}
+
+static void job_deleted_by_its_hook(struct scene *scene)
+{
+    job_of_before(scene);
+    scene->s.side[MODEL_A].job_count = 0;
+    scene->memory.step_since_ms -= ARRIVAL;
+}
+
+static void connect_behind(struct scene *scene)
+{
+    scene->side[MODEL_A].connect.generation++;
+}
+
+static void connect_unready(struct scene *scene)
+{
+    scene->side[MODEL_A].connect.ready = false;
+}
+
+static void pods_missing(struct scene *scene)
+{
+    scene->side[MODEL_A].connect.replicas = 2;
+}
+
+static void member_left(struct scene *scene)
+{
+    scene->side[MODEL_A].groups[MODEL_OC].members = 1;
+}
+
+static void group_unknown(struct scene *scene)
+{
+    scene->side[MODEL_A].groups[MODEL_OC].state = FACT_GROUP_UNKNOWN;
+}
+
+static void group_rebalancing(struct scene *scene)
+{
+    scene->side[MODEL_A].groups[MODEL_OC].state = FACT_GROUP_REBALANCING;
+}
+
+static void group_not_readable(struct scene *scene)
+{
+    (void)dv_err_set(&scene->side[MODEL_A].groups[MODEL_MD].err, DV_ERR_UNREACHABLE, "no coordinator");
+}
+
+static void object_left(struct scene *scene)
+{
+    scene->side[MODEL_A].there[MODEL_OD] = true;
+}
+
+static void object_stopped(struct scene *scene)
+{
+    object_left(scene);
+    scene->side[MODEL_A].connector[MODEL_OD].state = FACT_STATE_STOPPED;
+}
+
+static void quiet_for_long(struct scene *scene)
+{
+    scene->memory.hold_since_ms = scene->s.now.mono_ms - HELD;
+}
+
+static void quiet_not_long_enough(struct scene *scene)
+{
+    scene->memory.hold_since_ms = scene->s.now.mono_ms - HELD + 1;
+}
+
+static void quiet_blind(struct scene *scene)
+{
+    quiet_for_long(scene);
+    scene->side[MODEL_A].groups[MODEL_MD].state = FACT_GROUP_DEAD;
+}
+
+static void quiet_blind_for_long(struct scene *scene)
+{
+    quiet_blind(scene);
+    scene->memory.hold_since_ms = scene->s.now.mono_ms - RECONCILE;
+}
+
+static void rights_missing(struct scene *scene)
+{
+    scene->s.side[MODEL_A].write_test = (struct verify_right){.principal = "User:CN=dist-dc2,OU=x"};
+}
+
+static void rights_missing_for_long(struct scene *scene)
+{
+    rights_missing(scene);
+    scene->memory.step_since_ms -= ARRIVAL;
+}
+
+static void rights_denied_for_long(struct scene *scene)
+{
+    rights_missing_for_long(scene);
+    scene->s.side[MODEL_A].write_test.denied = true;
+}
+
+#define INIT(name, step, change, want, reason, text)                  \
+    {                                                                 \
+        name, STAGE_INIT_A, step, change, want, REASON_##reason, text \
+    }
+
+static const struct scene_case init[] = {
+    INIT("not listed", "Principals", not_listed, WANT_FAILED, PrincipalNotListed,
+         "dc1: init.principals does not list User:CN=dist-dc2,OU=x"),
+    INIT("list unreadable", "Principals", list_unreadable, WANT_FAILED, PrincipalNotListed, NULL),
+    INIT("own one not listed", "Principals", near_unlisted, WANT_STEP, None, "Write"),
+    INIT("job failed", "Job", job_failed, WANT_FAILED, InitJobFailed, "init job kafka/init-1 failed"),
+    INIT("job running", "Job", job_running, WANT_STEP, None, "Job"),
+    INIT("job done", "Job", job_done, WANT_STEP, None, "Quiet"),
+    INIT("job of before", "Job", job_of_before, WANT_STEP, None, "Job"),
+    INIT("job deleted by its hook", "Job", job_deleted_by_its_hook, WANT_STEP, None, "Quiet"),
+    INIT("no selector", "Job", NULL, WANT_STEP, None, "Quiet"),
+    INIT("connect behind", "Connect", connect_behind, WANT_STEP, None, "Connect"),
+    INIT("connect not ready", "Connect", connect_unready, WANT_STEP, None, "Connect"),
+    INIT("pods missing", "Connect", pods_missing, WANT_STEP, None, "Connect"),
+    INIT("member left", "Off", member_left, WANT_STEP, None, "Off"),
+    INIT("group unknown", "Off", group_unknown, WANT_STEP, None, "Off"),
+    INIT("group rebalancing", "Off", group_rebalancing, WANT_STEP, None, "Off"),
+    INIT("group not readable", "Off", group_not_readable, WANT_STEP, None, "Off"),
+    INIT("object left", "Off", object_left, WANT_STEP, None, "Off"),
+    INIT("object stopped", "Off", object_stopped, WANT_STEP, None, "Quiet"),
+    INIT("quiet", "Quiet", quiet_for_long, WANT_STAGE, None, NULL),
+    INIT("not quiet for long", "Quiet", quiet_not_long_enough, WANT_STEP, None, "Quiet"),
+    INIT("quiet no more", "Quiet", member_left, WANT_STEP, None, "Off"),
+    INIT("blind", "Quiet", quiet_blind, WANT_STEP, None, "Quiet"),
+    INIT("blind for a reconcile interval", "Quiet", quiet_blind_for_long, WANT_STAGE, None, NULL),
+    INIT("rights", "Acls", NULL, WANT_STAGE, None, NULL),
+    INIT("rights missing", "Acls", rights_missing, WANT_STEP, None, "Acls"),
+    INIT("rights missing for long", "Acls", rights_missing_for_long, WANT_FAILED, AclMissing, "User:CN=dist-dc2,OU=x lacks Write"),
+    INIT("rights denied", "Acls", rights_denied_for_long, WANT_FAILED, AclMissing, "by a deny ACL"),
+};
+
+static void init_is_judged(void **state)
+{
+    (void)state;
+    SCENE_RUN_CASES(init);
+}
+
+/* ---------------------------------------------------------------- applied, on */
+
+static struct fact_connector *md(struct scene *scene)
+{
+    return &scene->side[MODEL_A].connector[MODEL_MD];
+}
+
+static void md_missing(struct scene *scene)
+{
+    scene->side[MODEL_A].there[MODEL_MD] = false;
+}
+
+static void md_behind(struct scene *scene)
+{
+    md(scene)->generation++;
+}
+
+static void md_leaving(struct scene *scene)
+{
+    md(scene)->deleting = true;
+}
+
+static void od_still_there(struct scene *scene)
+{
+    scene->side[MODEL_A].there[MODEL_OD] = true;
+}
+
+static void applied_late(struct scene *scene)
+{
+    md_missing(scene);
+    scene->memory.progress_ms = scene->s.now.mono_ms - scene->spec->stage_deadline_ms;
+}
+
+static void md_unhealthy(struct scene *scene)
+{
+    scene->side[MODEL_A].health[MODEL_MD] = VERIFY_WAIT;
+}
+
+static void md_group_rebalancing(struct scene *scene)
+{
+    scene->side[MODEL_A].groups[MODEL_MD].state = FACT_GROUP_REBALANCING;
+}
+
+static void md_group_empty(struct scene *scene)
+{
+    scene->side[MODEL_A].groups[MODEL_MD] =
+        (struct fact_group){.name = scene->side[MODEL_A].groups[MODEL_MD].name, .state = FACT_GROUP_EMPTY};
+}
+
+static void md_unassigned(struct scene *scene)
+{
+    scene->side[MODEL_A].groups[MODEL_MD].assignment_count = 1;
+}
+
+static void md_groups_old(struct scene *scene)
+{
+    scene->memory.written_ms[MODEL_A] = scene->s.now.mono_ms + 1; /* older than the change */
+}
+
+static void md_source(struct scene *scene)
+{
+    md(scene)->source = true;
+    md_group_empty(scene);
+}
+
+static void held_for_long(struct scene *scene)
+{
+    scene->memory.hold_since_ms = scene->s.now.mono_ms - HELD;
+}
+
+static void held_blind(struct scene *scene)
+{
+    held_for_long(scene);
+    md_source(scene);
+}
+
+static void held_blind_for_long(struct scene *scene)
+{
+    md_source(scene);
+    scene->memory.hold_since_ms = scene->s.now.mono_ms - RECONCILE;
+}
+
+static void held_and_fell(struct scene *scene)
+{
+    held_for_long(scene);
+    md_unhealthy(scene);
+}
+
+static void held_and_unknown(struct scene *scene)
+{
+    held_for_long(scene);
+    scene->s.side[MODEL_A].stamp[VF_GROUPS].as_of_ms = scene->memory.step_since_ms - 1;
+}
+
+#define A2B(name, step, change, want, reason, text)                            \
+    {                                                                          \
+        name, STAGE_MESSAGES_A_TO_B, step, change, want, REASON_##reason, text \
+    }
+
+static const struct scene_case on[] = {
+    A2B("applied", "Applied", NULL, WANT_STEP, None, "Held"),
+    A2B("missing", "Applied", md_missing, WANT_STEP, None, "Applied"),
+    A2B("behind its generation", "Applied", md_behind, WANT_STEP, None, "Applied"),
+    A2B("leaving", "Applied", md_leaving, WANT_STEP, None, "Applied"),
+    A2B("another still there", "Applied", od_still_there, WANT_STEP, None, "Applied"),
+    A2B("not in time", "Applied", applied_late, WANT_ERROR, ValuesNotApplied, NULL),
+    A2B("on", "On", NULL, WANT_STEP, None, "Held"),
+    A2B("not healthy", "On", md_unhealthy, WANT_STEP, None, "On"),
+    A2B("rebalancing", "On", md_group_rebalancing, WANT_STEP, None, "On"),
+    A2B("no members", "On", md_group_empty, WANT_STEP, None, "On"),
+    A2B("unassigned", "On", md_unassigned, WANT_STEP, None, "On"),
+    A2B("old look", "On", md_groups_old, WANT_STEP, None, "On"),
+    A2B("source", "On", md_source, WANT_STEP, None, "Held"),
+    A2B("held", "Held", held_for_long, WANT_STEP, None, "Produce"),
+    A2B("blind", "Held", held_blind, WANT_STEP, None, "Held"),
+    A2B("blind for long", "Held", held_blind_for_long, WANT_STEP, None, "Produce"),
+    A2B("fell", "Held", held_and_fell, WANT_STEP, None, "On"),
+    A2B("unknown is not fallen", "Held", held_and_unknown, WANT_STEP, None, "Held"),
+};
+
+static void connectors_come_on(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof on / sizeof on[0]; i++) {
+        struct scene_case item = on[i];
+        struct scene *scene = scene_new();
+        scene_at(scene, item.stage, item.step);
+        scene->s.side[MODEL_A].reader_at_ms = scene->s.side[MODEL_B].reader_at_ms = 0; /* Produce waits for them */
+        if (item.change != NULL)
+            item.change(scene);
+        scene_check(&item, scene_decide(scene));
+        scene_free(scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(preflight_looks),
+        cmocka_unit_test(each_fact_is_needed),
+        cmocka_unit_test(init_is_judged),
+        cmocka_unit_test(connectors_come_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
