@@ -4,7 +4,7 @@
 
 /* librdkafka cannot be interrupted: it is asked for a little at a time, so that a handle that is given up ends soon. */
 #define BLOCKING_CONNECT_SLICE_MS 200
-#define BLOCKING_METADATA_SLICE_MS 4000
+#define BLOCKING_SLICE_MS 4000
 
 static bool blocking_goes_on(const struct kafka_ask_job *job)
 {
@@ -20,17 +20,28 @@ static char *blocking_cluster_id(struct kafka_ask_job *job, rd_kafka_t *rk)
     return id;
 }
 
+static bool blocking_connected(struct kafka_ask_job *job, rd_kafka_t *rk)
+{
+    char *id = blocking_cluster_id(job, rk);
+    if (id != NULL)
+        rd_kafka_mem_free(rk, id);
+    return id != NULL;
+}
+
+static bool blocking_again(const struct kafka_ask_job *job, rd_kafka_resp_err_t err)
+{
+    return (err == RD_KAFKA_RESP_ERR__TIMED_OUT || err == RD_KAFKA_RESP_ERR__TRANSPORT) && blocking_goes_on(job);
+}
+
 static rd_kafka_resp_err_t blocking_metadata(struct kafka_ask_job *job, rd_kafka_t *rk, rd_kafka_topic_t *topic,
                                              const struct rd_kafka_metadata **metadata)
 {
-    char *id = blocking_cluster_id(job, rk);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    if (id == NULL)
+    if (!blocking_connected(job, rk))
         return err;
-    rd_kafka_mem_free(rk, id);
     do {
-        err = rd_kafka_metadata(rk, 0, topic, metadata, BLOCKING_METADATA_SLICE_MS);
-    } while ((err == RD_KAFKA_RESP_ERR__TIMED_OUT || err == RD_KAFKA_RESP_ERR__TRANSPORT) && blocking_goes_on(job));
+        err = rd_kafka_metadata(rk, 0, topic, metadata, BLOCKING_SLICE_MS);
+    } while (blocking_again(job, err));
     return err;
 }
 
@@ -63,7 +74,7 @@ static rd_kafka_resp_err_t blocking_offsets(rd_kafka_t *rk, const struct kafka_a
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(job->partitions);
     for (int32_t p = 0; p < job->partitions; p++)
         rd_kafka_topic_partition_list_add(list, job->topic, p)->offset = which;
-    rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, list, KAFKA_REQUEST_MS);
+    rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, list, BLOCKING_SLICE_MS);
     for (int i = 0; i < list->cnt && err == RD_KAFKA_RESP_ERR_NO_ERROR; i++) {
         const rd_kafka_topic_partition_t *one = &list->elems[i];
         err = one->err;
@@ -77,6 +88,20 @@ static rd_kafka_resp_err_t blocking_offsets(rd_kafka_t *rk, const struct kafka_a
         err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
         err = RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
     return err;
+}
+
+static void blocking_ends(struct kafka_ask_job *job, rd_kafka_t *rk)
+{
+    job->err = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    if (!blocking_connected(job, rk))
+        return;
+    do {
+        job->err = RD_KAFKA_RESP_ERR_NO_ERROR;
+        if (job->low != NULL)
+            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_BEGINNING, job->low);
+        if (job->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_END, job->high);
+    } while (blocking_again(job, job->err));
 }
 
 static void blocking_run(struct kafka_job *base)
@@ -94,19 +119,14 @@ static void blocking_run(struct kafka_job *base)
         job->err = job->text == NULL ? RD_KAFKA_RESP_ERR__TIMED_OUT : RD_KAFKA_RESP_ERR_NO_ERROR;
         break;
     case KAFKA_JOB_PARTITIONS: blocking_partitions(job, rk); break;
-    case KAFKA_JOB_ENDS:
-        if (job->low != NULL)
-            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_BEGINNING, job->low);
-        if (job->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_END, job->high);
-        break;
+    case KAFKA_JOB_ENDS: blocking_ends(job, rk); break;
     }
 }
 
 static void blocking_done(struct kafka_job *base, struct kafka *kafka)
 {
     struct kafka_ask_job *job = (struct kafka_ask_job *)base;
-    struct kafka_op *op = kafka_op_find(kafka, job->serial);
+    struct kafka_op *op = kafka != NULL ? kafka_op_find(kafka, job->serial) : NULL;
     if (op != NULL && op->handle == job->handle && op->on_job != NULL && !op->lost) {
         if (job->err >= 0)
             kafka_handle_worked(op->handle);

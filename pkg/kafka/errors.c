@@ -104,11 +104,11 @@ static const char *errors_detail(char *out, size_t size, rd_kafka_resp_err_t cod
     return out;
 }
 
-static const char *errors_resource(char *out, size_t size, struct kafka_what what, rd_kafka_resp_err_t code)
+static const char *errors_resource(char *out, size_t size, struct kafka_what what, rd_kafka_resp_err_t code, enum dv_err_kind kind)
 {
     if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED || (what.topic == NULL && what.group == NULL))
         return dv_format(out, size, "the cluster");
-    if (what.group != NULL && (what.topic == NULL || code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED))
+    if (what.group != NULL && (what.topic == NULL || code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED || kind == DV_ERR_CONFLICT))
         return dv_format(out, size, "group %s", what.group);
     return dv_format(out, size, "topic %s", what.topic);
 }
@@ -120,7 +120,7 @@ int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what wh
     char text[384], resource[300], place[200];
     struct errors_row row = errors_classify(code, detail);
     (void)errors_detail(text, sizeof text, code, detail);
-    (void)errors_resource(resource, sizeof resource, what, code);
+    (void)errors_resource(resource, sizeof resource, what, code, row.kind);
     (void)dv_format(place, sizeof place, "Kafka cluster %s (%s)", where.cluster, where.bootstrap);
     switch (row.kind) {
     case DV_ERR_AUTH: (void)dv_err_set(err, row.kind, "%s refuses the credentials: %s", place, text); break;

@@ -135,7 +135,7 @@ void kafka_handle_worked(struct kafka_handle *handle)
     handle->trouble = DV_ERR_INIT;
 }
 
-/* librdkafka before 2.6.1 repeats the client's nonce in the last SCRAM message; brokers that look closely (Kafka 4.3 does) refuse that as
+/* librdkafka before 2.6.1 puts the client's nonce twice into the last SCRAM message. Kafka up to 3.9 lets that pass, Kafka 4 refuses it as
  * wrong credentials, and nothing on the wire tells the two apart. */
 static void handle_scram_hint(const struct kafka_handle *handle, struct dv_err *err)
 {
@@ -145,10 +145,10 @@ static void handle_scram_hint(const struct kafka_handle *handle, struct dv_err *
     if (auth != MODEL_AUTH_SCRAM_SHA_256 && auth != MODEL_AUTH_SCRAM_SHA_512)
         return;
     struct dv_err longer = DV_ERR_INIT;
-    (void)dv_err_set(&longer, err->kind,
-                     "%s; if they are right, librdkafka %s is too old for SCRAM with this broker: 2.6.1 or newer, a client "
-                     "certificate, or PLAIN over TLS works",
-                     err->text, rd_kafka_version_str());
+    (void)dv_err_set(
+        &longer, err->kind,
+        "%s; should they be right: librdkafka %s cannot do SCRAM with Kafka 4 (2.6.1 can), PLAIN over TLS and client certificates work",
+        err->text, rd_kafka_version_str());
     longer.code = err->code;
     *err = longer;
 }

@@ -56,7 +56,8 @@ rd_kafka_conf_t *kafka_security_conf(const struct model_kafka *spec, const char 
 /* Where worker threads leave what they finished; lives until the last of them is gone. */
 struct kafka_hub;
 
-/* Work for a worker thread. run is called there; done on the loop's thread and owns the job. Embedded as the first member. */
+/* Work for a worker thread. run is called there; done on the loop's thread and owns the job. When the port is gone before a job comes back,
+ * done is called with NULL, on any thread, and only frees. Embedded as the first member. */
 struct kafka_job {
     struct kafka_job *next;
     void (*run)(struct kafka_job *job);

@@ -146,7 +146,7 @@ static void reader_tell_position(struct kafka_reader *reader, int64_t *stable)
 static void reader_asked(struct kafka_job *base, struct kafka *kafka)
 {
     struct kafka_ask_job *job = (struct kafka_ask_job *)base;
-    struct kafka_reader *reader = reader_by_serial(kafka, job->serial);
+    struct kafka_reader *reader = kafka != NULL ? reader_by_serial(kafka, job->serial) : NULL;
     if (reader != NULL && reader->fetch->handle == job->handle) {
         reader->asking = false;
         reader->asked_ms = job->err != RD_KAFKA_RESP_ERR_NO_ERROR ? kafka_now_ms(kafka) : 0;
@@ -175,7 +175,7 @@ static void reader_ask(struct kafka_reader *reader, int64_t now_ms)
 static void reader_checked(struct kafka_job *base, struct kafka *kafka)
 {
     struct kafka_ask_job *job = (struct kafka_ask_job *)base;
-    struct kafka_reader *reader = reader_by_serial(kafka, job->serial);
+    struct kafka_reader *reader = kafka != NULL ? reader_by_serial(kafka, job->serial) : NULL;
     if (reader != NULL && reader->fetch->handle == job->handle) {
         reader->asking = false;
         reader->asked_ms = kafka_now_ms(kafka);

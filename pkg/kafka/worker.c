@@ -46,13 +46,14 @@ struct kafka_hub *kafka_hub_new(uv_async_t *async)
     return hub;
 }
 
-static void worker_hub_unref(struct kafka_hub *hub)
+static void worker_hub_release(struct kafka_hub *hub)
 {
     (void)pthread_mutex_lock(&hub->lock);
     bool last = --hub->references == 0;
     (void)pthread_mutex_unlock(&hub->lock);
     if (!last)
         return;
+    kafka_hub_finish(hub, NULL);
     (void)pthread_cond_destroy(&hub->ended);
     (void)pthread_mutex_destroy(&hub->lock);
     free(hub);
@@ -126,7 +127,7 @@ void kafka_hub_close(struct kafka_hub *hub, struct kafka *kafka, int64_t wait_ms
     hub->async = NULL;
     (void)pthread_mutex_unlock(&hub->lock);
     kafka_hub_finish(hub, kafka);
-    worker_hub_unref(hub);
+    worker_hub_release(hub);
 }
 
 struct kafka_worker *kafka_worker_new(struct kafka_hub *hub)
@@ -179,7 +180,7 @@ static void *worker_main(void *arg)
     (void)pthread_mutex_unlock(&hub->lock);
     (void)pthread_cond_destroy(&worker->wanted);
     free(worker);
-    worker_hub_unref(hub);
+    worker_hub_release(hub);
     return NULL;
 }
 

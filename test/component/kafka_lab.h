@@ -323,7 +323,7 @@ static inline void lab_default_secrets(struct lab *lab)
     lab_secret_set(&lab->secrets, "user", "password", lab_env("KAFKA_PASSWORD"));
 }
 
-/* Kafka 4.3 refuses the SCRAM exchange of librdkafka before 2.6.1, which repeats the client's nonce. */
+/* Kafka 4 refuses the SCRAM exchange of librdkafka before 2.6.1, which repeats the client's nonce. */
 static inline bool lab_scram_works(void)
 {
     return rd_kafka_version() >= 0x020601ff;

@@ -83,8 +83,8 @@ static void a_broker_that_hangs(void **state)
     lab->port.ask(lab->port.impl, ADMIN, 62, &(struct port_question){.ask = PORT_ASK_COMMITS, .topic = topic, .group = "g"});
     lab->port.commit(lab->port.impl, ADMIN, 63, "outage-group", topic, offsets, 1);
     const struct port_kafka_event *log = lab_wait(lab, PORT_KAFKA_ANSWER, 61, at, 15500);
-    const struct port_kafka_event *commits = lab_wait(lab, PORT_KAFKA_ANSWER, 62, at, 500);
-    const struct port_kafka_event *committed = lab_wait(lab, PORT_KAFKA_COMMITTED, 63, at, 500);
+    const struct port_kafka_event *commits = lab_wait(lab, PORT_KAFKA_ANSWER, 62, at, 5000);
+    const struct port_kafka_event *committed = lab_wait(lab, PORT_KAFKA_COMMITTED, 63, at, 5000);
     const struct port_kafka_event *produced = lab_wait(lab, PORT_KAFKA_PRODUCED, 60, at, 60000);
     outage_signal(SIGCONT);
     assert_non_null(produced);

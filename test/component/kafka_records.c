@@ -1,5 +1,9 @@
 #include "kafka_lab.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
 /* Records, transactions, filters, rights and groups, on topics of the tests' own. The super user's port client produces where the
  * program's principal must not. */
 
@@ -446,6 +450,53 @@ static void a_group_with_members(void **state)
     assert_int_equal(event->offsets->high[1], -1);
 }
 
+/* A group of the new protocol (KIP-848): librdkafka 2.0.2 can neither be its member nor describe it, so Kafka's own tool is the member.
+ * Newer brokers and clients may say more than Dead; what counts is that it never looks empty and that its offsets are left alone. */
+static pid_t new_protocol_member(const char *group, const char *topic)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    (void)dup2(open("/dev/null", O_RDWR), 1);
+    (void)dup2(1, 2);
+    (void)execlp("java", "java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", lab_env("KAFKA_CLASSPATH"),
+                 "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", lab_env("BOOTSTRAP_A"), "--topic", topic,
+                 "--group", group, "--command-config", lab_env("KAFKA_ADMIN_A"), "--command-property", "group.protocol=consumer",
+                 (char *)NULL);
+    _exit(127);
+}
+
+static void a_group_of_the_new_protocol(void **state)
+{
+    struct lab *lab = *state;
+    char topic[40], group[40];
+    const char *name = group;
+    int64_t offsets[1] = {0};
+    lab_topic(topic, 1, NULL);
+    (void)dv_format(group, sizeof group, "new-%s", topic);
+    pid_t pid = new_protocol_member(group, topic);
+    const struct port_kafka_event *event = NULL;
+    bool listed = false;
+    for (int i = 0; i < 300 && !listed; i++) {
+        lab_run(lab, 100);
+        event = lab_ask(lab, ADMIN, &(struct port_question){.ask = PORT_ASK_GROUPS, .groups = &name, .group_count = 1});
+        lab_good(event);
+        listed = event->groups[0].listed;
+    }
+    lab_run(lab, 1000);
+    lab->port.commit(lab->port.impl, ADMIN, 95, group, topic, offsets, 1);
+    const struct port_kafka_event *committed = lab_wait(lab, PORT_KAFKA_COMMITTED, 95, 0, 16000);
+    event = lab_ask(lab, ADMIN, &(struct port_question){.ask = PORT_ASK_GROUPS, .groups = &name, .group_count = 1});
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    assert_true(listed);
+    assert_non_null(committed);
+    lab_bad(committed, DV_ERR_CONFLICT, group);
+    lab_good(event);
+    assert_true(event->groups[0].listed);
+    assert_true(event->groups[0].state == FACT_GROUP_DEAD || event->groups[0].members > 0);
+}
+
 static int begin(void **state)
 {
     struct lab *lab = lab_new();
@@ -477,6 +528,7 @@ int main(void)
         RECORDS_TEST(rights_that_lack),
         RECORDS_TEST(a_stranger),
         RECORDS_TEST(a_group_with_members),
+        RECORDS_TEST(a_group_of_the_new_protocol),
     };
     cmocka_set_test_filter(getenv("TEST")); /* a pattern; all without it */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void errors_of_librdkafka(void **state)
         {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, NULL, DV_ERR_DENIED, false, "does not allow us Read on the cluster"},
         {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, NULL, DV_ERR_NOT_FOUND, false, "Read on topic t: not found"},
         {RD_KAFKA_RESP_ERR__TIMED_OUT, NULL, DV_ERR_TIMEOUT, true, "gave no answer in time to Read on topic t"},
-        {RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, NULL, DV_ERR_CONFLICT, false, "has members"},
+        {RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, NULL, DV_ERR_CONFLICT, false, "group g has members"},
         {RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS, NULL, DV_ERR_UNREACHABLE, true, "not ready"},
         {RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, "gone", DV_ERR_GONE, false, "gone"},
         {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, NULL, DV_ERR_INVALID, false, "too large"},
