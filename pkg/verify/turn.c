@@ -75,6 +75,7 @@ void turn_event(struct turn *t, bool warning, const char *reason, const char *fm
     va_start(ap, fmt);
     (void)vsnprintf(event->note, sizeof event->note, fmt, ap);
     va_end(ap);
+    (void)dv_utf8_clean(event->note); /* a character that was cut would be no JSON */
 }
 
 void turn_note(struct turn *t, const char *fmt, ...)
@@ -84,6 +85,7 @@ void turn_note(struct turn *t, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    (void)dv_utf8_clean(text);
     json_t *evidence = model_evidence(t->st, t->stage);
     json_t *notes = json_object_get(evidence, "notes");
     if (notes == NULL) {

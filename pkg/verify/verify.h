@@ -135,11 +135,11 @@ struct verify_memory {
     int64_t best_commit; /* of the Message Distributors' commits below what is waited for */
     int64_t best_copies;
     int64_t best_ts;
-    int64_t ts_base; /* timestamps records of ours that came before our commit */
-    int64_t hold_since_ms;           /* 0: what must hold does not hold now */
-    int64_t look_ms;                 /* first of two looks */
-    int64_t extra_since_ms;          /* first extra copy; 0: none */
-    int64_t stuck_since_ms;          /* a reader stands below the high watermark here; 0: none does */
+    int64_t ts_base;        /* timestamps records of ours that came before our commit */
+    int64_t hold_since_ms;  /* 0: what must hold does not hold now */
+    int64_t look_ms;        /* first of two looks */
+    int64_t extra_since_ms; /* first extra copy; 0: none */
+    int64_t stuck_since_ms; /* a reader stands below the high watermark here; 0: none does */
     enum model_side stuck_side;
     int32_t stuck_partition;
     int64_t stuck_offset;
@@ -151,7 +151,7 @@ struct verify_memory {
     bool restarts_known[MODEL_SIDES][MODEL_CONNECTORS];
     int64_t restarts[MODEL_SIDES][MODEL_CONNECTORS];
     int64_t pod_lives[MODEL_SIDES]; /* which pods and containers there are; -1: unknown */
-    int64_t disturbed_ms;              /* last pod restart or broker out of reach; 0: none in this stage */
+    int64_t disturbed_ms;           /* last pod restart or broker out of reach; 0: none in this stage */
     /* effects */
     char effect_id[16]; /* intent this process opened or took up */
     enum verify_effect_state effect;

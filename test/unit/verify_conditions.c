@@ -313,6 +313,34 @@ static void top_messages_are_cut_between_characters(void **state)
     assert_string_equal(out, "Preflight: short");
 }
 
+/* Whatever is cut, wherever: an event or a note is JSON. */
+static void cut_texts_are_whole_characters(void **state)
+{
+    (void)state;
+    for (size_t shift = 0; shift < 4; shift++) {
+        struct scene *scene = scene_new();
+        char *name = dv_alloc(1200);
+        memset(name, 'x', shift);
+        for (size_t i = shift; i + 3 < 1200; i += 3)
+            memcpy(name + i, "\xe2\x82\xac", 3);
+        free(scene->spec->cluster[MODEL_A].name);
+        scene->spec->cluster[MODEL_A].name = name;
+        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
+        scene_finding(scene, MODEL_A, FACT_LOG_RETRYING, true);
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_int_equal(json_array_size(json_object_get(plan->status.stages[STAGE_MESSAGES_A_TO_B].evidence, "notes")), 1);
+        scene_fail(scene, MODEL_A, VF_ACLS, DV_ERR_DENIED);
+        plan = scene_decide(scene);
+        assert_int_equal(plan->status.result, MODEL_ERROR);
+        for (size_t i = 0; i < plan->event_count; i++) {
+            json_t *json = json_string(plan->events[i].note);
+            assert_non_null(json);
+            json_decref(json);
+        }
+        scene_free(scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +357,7 @@ int main(void)
         cmocka_unit_test(a_restart_changes_nothing),
         cmocka_unit_test(every_status_fits_the_crd),
         cmocka_unit_test(top_messages_are_cut_between_characters),
+        cmocka_unit_test(cut_texts_are_whole_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
