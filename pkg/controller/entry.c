@@ -105,7 +105,8 @@ struct entry *entry_take(struct controller *ctl, const json_t *object)
     if (entry == NULL)
         entry = entry_new(ctl, ns, name);
     int64_t version = ctl_version(entry_text(meta, "resourceVersion"));
-    if (version >= 0 && version < entry->version_floor)
+    /* The answer to a write and the watch come on two connections: what is older than what is known already is not looked at. */
+    if (version >= 0 && (version < entry->version_floor || version < ctl_version(entry->version)))
         return NULL;
     entry_set(&entry->uid, entry_text(meta, "uid"));
     entry_take_meta(entry, meta);

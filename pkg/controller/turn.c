@@ -298,7 +298,7 @@ static void turn_back_off(struct entry *entry, const struct dv_err *err, const c
 static void turn_take_version(struct entry *entry, const json_t *object)
 {
     const char *version = json_string_value(json_object_get(json_object_get(object, "metadata"), "resourceVersion"));
-    if (version == NULL)
+    if (version == NULL || ctl_version(version) < ctl_version(entry->version))
         return;
     free(entry->version);
     entry->version = dv_strdup(version);
@@ -322,7 +322,8 @@ static void turn_looked(struct entry *entry, const struct port_kube_event *event
         return;
     }
     entry->unsure = NULL;
-    if (event->err.kind == DV_ERR_NONE && dv_streq(uid, entry->uid) && entry_take(entry->ctl, event->json) != NULL) {
+    if (event->err.kind == DV_ERR_NONE && dv_streq(uid, entry->uid)) {
+        (void)entry_take(entry->ctl, event->json);
         json_t *status = model_status_encode(&plan->status, entry->spec);
         turn_take_version(entry, event->json);
         if (ctl_json_same(status, entry->status_json))

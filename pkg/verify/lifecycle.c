@@ -144,6 +144,13 @@ static bool lifecycle_effect_open(const struct turn *t)
     return t->st->run.intent.kind != INTENT_NONE && dv_streq(t->m->effect_id, t->st->run.intent.id) && t->m->effect == EFFECT_ASKED;
 }
 
+/* An intent whose effect may have been: it is seen through before the run ends, or the next run would not know what this one left. */
+static bool lifecycle_intent_open(const struct turn *t)
+{
+    bool untouched = dv_streq(t->m->effect_id, t->st->run.intent.id) && t->m->effect == EFFECT_NONE;
+    return t->st->run.intent.kind != INTENT_NONE && !untouched;
+}
+
 /* Time in Suspended counts nowhere: when it ends, all monotonic marks move on by it. */
 static void lifecycle_unpause(struct turn *t)
 {
@@ -187,8 +194,8 @@ static void lifecycle_begin(struct turn *t)
 static void lifecycle_active(struct turn *t)
 {
     t->p->finalizer = true;
-    if (lifecycle_effect_open(t)) {
-        decide_run(t); /* no end before the answer */
+    if (lifecycle_intent_open(t)) {
+        decide_run(t);
         return;
     }
     if (dv_streq(t->s->abort, t->st->run.id)) {
