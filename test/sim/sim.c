@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sim_cases.h"
+#include "sim_people.h"
 #include "sim_run.h"
 #include "sim_sweep.h"
 
@@ -123,8 +124,21 @@ static void options_read(int argc, char **argv)
 
 static size_t named_tests(struct CMUnitTest *tests)
 {
-    static const struct CMUnitTest named[] = {cmocka_unit_test(messages_are_as_written_down), cmocka_unit_test(kills_at_effects),
-                                              cmocka_unit_test(kills_at_events), cmocka_unit_test(worlds_by_chance),
+    static const struct CMUnitTest named[] = {cmocka_unit_test(messages_are_as_written_down),
+                                              cmocka_unit_test(people_spec_change_in_mid_run),
+                                              cmocka_unit_test(people_stale_then_reverify),
+                                              cmocka_unit_test(people_reverify_during_a_run),
+                                              cmocka_unit_test(people_run_again_after_failure),
+                                              cmocka_unit_test(people_delete_in_mid_run),
+                                              cmocka_unit_test(people_delete_while_unreachable),
+                                              cmocka_unit_test(people_recreated),
+                                              cmocka_unit_test(people_two_on_one_distributor),
+                                              cmocka_unit_test(people_one_place_for_two),
+                                              cmocka_unit_test(people_invalid_spec_is_corrected),
+                                              cmocka_unit_test(people_suspended_from_the_start),
+                                              cmocka_unit_test(kills_at_effects),
+                                              cmocka_unit_test(kills_at_events),
+                                              cmocka_unit_test(worlds_by_chance),
                                               cmocka_unit_test(faults_by_chance)};
     size_t count = 0;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
@@ -136,7 +150,7 @@ static size_t named_tests(struct CMUnitTest *tests)
 int main(int argc, char **argv)
 {
     options_read(argc, argv);
-    dv_log_setup((struct dv_log_config){.level = sim_verbose ? DV_LOG_INFO : DV_LOG_ERROR, .fd = 2});
+    dv_log_setup((struct dv_log_config){.level = sim_verbose ? DV_LOG_DEBUG : DV_LOG_ERROR, .fd = 2});
     struct CMUnitTest *tests = dv_calloc(sim_case_count + 64, sizeof *tests);
     size_t count = case_tests(tests);
     count += named_tests(tests + count);

@@ -238,6 +238,8 @@ bool sim_drive(struct world *world, bool (*done)(struct world *world), int64_t l
 struct world *sim_world(const struct sim_setup *setup)
 {
     struct world *world = world_new(setup->seed, setup->field);
+    if (setup->max_runs > 0)
+        world->max_runs = setup->max_runs;
     memset(&sim_last, 0, sizeof sim_last);
     memset(&sim_killer, 0, sizeof sim_killer);
     sim_current = world;
@@ -252,6 +254,12 @@ struct world *sim_world(const struct sim_setup *setup)
         world_put(world, 0, CONTROLLER_PLURAL, world_make_resource(world, WORLD_RESOURCE), "kubectl");
     world_controller_start(world);
     return world;
+}
+
+void sim_end(struct world *world)
+{
+    sim_current = NULL;
+    world_free(world);
 }
 
 static void sim_copy(char *out, size_t size, const char *text)
@@ -302,8 +310,7 @@ void sim_run(const struct sim_setup *setup, struct sim_outcome *out)
             world_break(world, "the script's \"%s\" never happened", world->actions[i].what);
     sim_judge(world, out);
     (void)dv_strlcpy(out->broken, world->broken, sizeof out->broken);
-    sim_current = NULL;
-    world_free(world);
+    sim_end(world);
 }
 
 void sim_outcome_clear(struct sim_outcome *out)

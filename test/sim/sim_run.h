@@ -8,6 +8,7 @@ struct sim_setup {
     const char *script; /* of world_faults.c */
     uint64_t seed;
     bool field;
+    int max_runs;     /* 0: 8 */
     bool lenient;     /* what the script waits for need not come */
     int64_t limit_ms; /* virtual; 0: what the run's deadline makes of it */
     /* the end of the process: at the n-th time of what kind says, counted from 1; 0: never */
@@ -36,6 +37,7 @@ void sim_run(const struct sim_setup *setup, struct sim_outcome *out);
 void sim_outcome_clear(struct sim_outcome *out);
 /* Prepares the world of a run and drives it; for tests with more than one resource. The caller frees the world. */
 struct world *sim_world(const struct sim_setup *setup);
+void sim_end(struct world *world);
 /* Until done says so or the time is over; false: over. */
 bool sim_drive(struct world *world, bool (*done)(struct world *world), int64_t limit_ms);
 bool sim_finished(struct world *world);

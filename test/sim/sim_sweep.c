@@ -110,10 +110,10 @@ static const char *const sweep_steps[] = {"Preflight",
 /* Disturbances that pass: whatever they do to the run, it must not end Failed. */
 static void sweep_disturb(struct sweep_dice *dice, struct dv_buf *script, bool pods)
 {
-    static const char *const acts[] = {"a:kafka.down=9000",   "b:kafka.down=25000", "api.down=12000",   "api.conflicts=3",
-                                       "api.relist",          "process.end",        "process.end",      "a:kafka.loseProduce=1",
-                                       "b:kafka.loseCommit=1", "api.lose=1",         "a:values.comment", "b:topic.noise=4",
-                                       "a:pod.restart",       "b:pod.restart",      "a:pod.restart=kill", "b:pod.restart=kill"};
+    static const char *const acts[] = {"a:kafka.down=9000",    "b:kafka.down=25000", "api.down=12000",     "api.conflicts=3",
+                                       "api.relist",           "process.end",        "process.end",        "a:kafka.loseProduce=1",
+                                       "b:kafka.loseCommit=1", "api.lose=1",         "a:values.comment",   "b:topic.noise=4",
+                                       "a:pod.restart",        "b:pod.restart",      "a:pod.restart=kill", "b:pod.restart=kill"};
     size_t count = sizeof acts / sizeof acts[0] - (pods ? 0 : 4);
     const char *step = sweep_steps[sweep_roll(dice, sizeof sweep_steps / sizeof sweep_steps[0])];
     (void)dv_buf_addf(script, "@%s+%d %s; ", step, (int)sweep_roll(dice, 4000), acts[sweep_roll(dice, count)]);
@@ -147,8 +147,8 @@ void sweep_benign(uint64_t from, int seeds)
         passed += dv_streq(out.result, "Passed");
         disturbed += times > 0;
         if (sim_verbose || !dv_streq(out.result, "Passed"))
-            print_message("seed %llu%s: %s %s %s: %s\n  script \"%s\"\n", (unsigned long long)seed, setup.field ? " (field)" : "", out.result,
-                          out.reason, out.stage, out.message, setup.script);
+            print_message("seed %llu%s: %s %s %s: %s\n  script \"%s\"\n", (unsigned long long)seed, setup.field ? " (field)" : "",
+                          out.result, out.reason, out.stage, out.message, setup.script);
         sim_outcome_clear(&out);
         dv_buf_free(&script);
     }

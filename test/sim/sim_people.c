@@ -1,0 +1,291 @@
+#include "sim_people.h"
+
+#include "../support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sim_run.h"
+
+#define LIMIT_MS 1500000
+
+static const json_t *people_status(struct world *world, const char *name)
+{
+    return json_object_get(world_resource(world, name), "status");
+}
+
+static const char *people_text(struct world *world, const char *name, const char *key)
+{
+    const char *text = json_string_value(json_object_get(people_status(world, name), key));
+    return text != NULL ? text : "";
+}
+
+static void people_run_id(struct world *world, char out[16])
+{
+    const char *id = json_string_value(json_object_get(json_object_get(people_status(world, WORLD_RESOURCE), "run"), "id"));
+    (void)dv_strlcpy(out, id != NULL ? id : "", 16);
+}
+
+static void people_sound(struct world *world)
+{
+    if (world->broken[0] != '\0')
+        fail_msg("%s", world->broken);
+}
+
+static void people_drive(struct world *world, bool (*done)(struct world *world), const char *what)
+{
+    bool came = sim_drive(world, done, LIMIT_MS);
+    people_sound(world);
+    if (!came)
+        fail_msg("%s did not come; the resource says %s: %s", what, world_status_text(world, "stage"), world_status_text(world, "message"));
+}
+
+static void people_switches(struct world *world, const char *a, const char *b)
+{
+    char text[12];
+    world_switches(world, MODEL_A, text);
+    assert_string_equal(text, a);
+    world_switches(world, MODEL_B, text);
+    assert_string_equal(text, b);
+}
+
+static bool people_ready(struct world *world)
+{
+    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Ready", "status"), "True");
+}
+
+static bool people_gone(struct world *world)
+{
+    return world_resource(world, WORLD_RESOURCE) == NULL;
+}
+
+static bool people_stale(struct world *world)
+{
+    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Ready", "reason"), "Stale");
+}
+
+static bool people_settling(struct world *world)
+{
+    return dv_streq(world_status_text(world, "stage"), "MessagesBothWays");
+}
+
+static void people_end(struct world *world)
+{
+    people_sound(world);
+    sim_end(world);
+}
+
+/* ---------------------------------------------------------------- changes */
+
+void people_spec_change_in_mid_run(void **state)
+{
+    (void)state;
+    char first[16];
+    char second[16];
+    struct world *world = sim_world(&(struct sim_setup){.seed = 3});
+    people_drive(world, people_settling, "MessagesBothWays");
+    people_run_id(world, first);
+    world_act(world, "spec=checks.settle:4s");
+    people_drive(world, people_ready, "Ready");
+    people_run_id(world, second);
+    assert_string_not_equal(first, second);
+    const json_t *history = json_object_get(people_status(world, WORLD_RESOURCE), "history");
+    assert_int_equal(json_array_size(history), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(history, 1), "result")), "Aborted");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(history, 1), "reason")), "SpecChanged");
+    people_switches(world, "11111", "11111");
+    people_end(world);
+}
+
+void people_stale_then_reverify(void **state)
+{
+    (void)state;
+    char first[16];
+    char second[16];
+    struct world *world = sim_world(&(struct sim_setup){.seed = 4});
+    people_drive(world, people_ready, "Ready");
+    people_run_id(world, first);
+    world_act(world, "spec=checks.settle:4s");
+    people_drive(world, people_stale, "Stale");
+    assert_string_equal(sim_condition(world, WORLD_RESOURCE, "Ready", "status"), "False");
+    (void)sim_drive(world, NULL, 60000);
+    people_switches(world, "11111", "11111");
+    people_run_id(world, second);
+    assert_string_equal(first, second); /* a change starts nothing: a run would switch distribution off */
+    world_act(world, "reverify=again");
+    people_drive(world, people_ready, "Ready after reverify");
+    people_run_id(world, second);
+    assert_string_not_equal(first, second);
+    assert_string_equal(world_status_text(world, "lastHandledReverify"), "again");
+    people_end(world);
+}
+
+void people_reverify_during_a_run(void **state)
+{
+    (void)state;
+    char first[16];
+    char second[16];
+    struct world *world = sim_world(&(struct sim_setup){.seed = 5});
+    people_drive(world, people_settling, "MessagesBothWays");
+    people_run_id(world, first);
+    world_act(world, "reverify=once-more");
+    people_drive(world, people_ready, "Ready");
+    people_run_id(world, second);
+    assert_string_equal(first, second);
+    people_drive(world, people_settling, "a second run");
+    people_drive(world, people_ready, "Ready again");
+    people_run_id(world, second);
+    assert_string_not_equal(first, second);
+    (void)sim_drive(world, NULL, 120000);
+    char third[16];
+    people_run_id(world, third);
+    assert_string_equal(second, third); /* the token is used up */
+    people_end(world);
+}
+
+void people_run_again_after_failure(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 6, .script = "a:md.stall=1"});
+    people_drive(world, sim_finished, "the end");
+    assert_string_equal(world_status_text(world, "result"), "Failed");
+    world_act(world, "a:md.stall=0");
+    world_act(world, "reverify=mended");
+    people_drive(world, people_ready, "Ready"); /* distribution is on as the last run left it */
+    people_switches(world, "11111", "11111");
+    people_end(world);
+}
+
+/* ---------------------------------------------------------------- deletion */
+
+void people_delete_in_mid_run(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 7});
+    people_drive(world, people_settling, "MessagesBothWays");
+    world_act(world, "delete");
+    int64_t before = world->now;
+    people_drive(world, people_gone, "the end of the resource");
+    assert_true(world->now - before < 30000);
+    int64_t writes = world->counts.values_writes;
+    (void)sim_drive(world, NULL, 120000);
+    assert_int_equal(world->counts.values_writes, writes);
+    assert_int_equal(world->client_count, 0);
+    assert_null(world->watches->link); /* that of the resources alone */
+    people_end(world);
+}
+
+void people_delete_while_unreachable(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 8, .script = "@MessagesBothWays b:kafka.down"});
+    people_drive(world, people_settling, "MessagesBothWays");
+    (void)sim_drive(world, NULL, 8000);
+    world_act(world, "delete");
+    int64_t before = world->now;
+    people_drive(world, people_gone, "the end of the resource");
+    assert_true(world->now - before < 30000);
+    people_end(world);
+}
+
+void people_recreated(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 9, .script = "spec=takeOver:true"});
+    people_drive(world, people_settling, "MessagesBothWays");
+    world_act(world, "delete");
+    people_drive(world, people_gone, "the end of the resource");
+    world_put(world, 0, CONTROLLER_PLURAL, world_make_resource(world, WORLD_RESOURCE), "kubectl");
+    people_drive(world, people_ready, "Ready");
+    people_switches(world, "11111", "11111");
+    people_end(world);
+}
+
+/* ---------------------------------------------------------------- more than one */
+
+static bool people_second_waits(struct world *world)
+{
+    return dv_streq(sim_condition(world, "second", "Ready", "reason"), "Conflict") && people_settling(world);
+}
+
+static bool people_second_ended(struct world *world)
+{
+    return dv_streq(sim_condition(world, "second", "Finished", "status"), "True");
+}
+
+void people_two_on_one_distributor(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 10, .script = "spec=takeOver:true"});
+    (void)sim_drive(world, NULL, 100);
+    world_put(world, 0, CONTROLLER_PLURAL, world_make_resource(world, "second"), "kubectl");
+    people_drive(world, people_second_waits, "Conflict");
+    assert_non_null(strstr(people_text(world, "second", "message"), WORLD_RESOURCE));
+    people_drive(world, people_ready, "Ready of the first");
+    people_drive(world, people_second_ended, "the end of the second");
+    assert_string_equal(people_text(world, "second", "result"), "Passed");
+    people_end(world);
+}
+
+static bool people_waits_for_place(struct world *world)
+{
+    return strstr(people_text(world, "second", "message"), "--max-runs") != NULL && people_settling(world);
+}
+
+void people_one_place_for_two(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 11, .max_runs = 1, .script = "spec=takeOver:true"});
+    (void)sim_drive(world, NULL, 100);
+    json_t *second = json_deep_copy(world_resource(world, WORLD_RESOURCE));
+    json_object_set_new(second, "metadata", world_meta("second", NULL, NULL));
+    json_object_del(second, "status");
+    json_t *clusters = json_object_get(json_object_get(second, "spec"), "clusters");
+    json_object_set_new(json_object_get(json_object_get(json_object_get(clusters, "a"), "distributor"), "kafkaConnectRef"), "name",
+                        json_string("x"));
+    json_object_set_new(json_object_get(json_object_get(json_object_get(clusters, "b"), "distributor"), "kafkaConnectRef"), "name",
+                        json_string("y"));
+    world_put(world, 0, CONTROLLER_PLURAL, second, "kubectl");
+    people_drive(world, people_waits_for_place, "the wait for a place");
+    people_drive(world, people_ready, "Ready of the first");
+    people_drive(world, people_second_ended, "the end of the second");
+    assert_string_equal(people_text(world, "second", "result"), "Error");
+    people_end(world);
+}
+
+/* ---------------------------------------------------------------- the spec */
+
+static bool people_stalled(struct world *world)
+{
+    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Stalled", "reason"), "InvalidSpec");
+}
+
+void people_invalid_spec_is_corrected(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 12, .script = "spec=window:soon"});
+    people_drive(world, people_stalled, "Stalled");
+    assert_non_null(strstr(world_status_text(world, "message"), "spec.window"));
+    world_act(world, "spec=window:3s");
+    people_drive(world, people_ready, "Ready");
+    people_end(world);
+}
+
+static bool people_suspended(struct world *world)
+{
+    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Ready", "reason"), "Suspended");
+}
+
+void people_suspended_from_the_start(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 13, .script = "spec=suspend:true"});
+    people_drive(world, people_suspended, "Suspended");
+    (void)sim_drive(world, NULL, 60000);
+    assert_int_equal(world->counts.asks, 0);
+    world_act(world, "spec=suspend:false");
+    people_drive(world, people_ready, "Ready");
+    people_end(world);
+}

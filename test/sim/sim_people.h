@@ -1,0 +1,17 @@
+/* What people do to resources: more than one of them, changes, requests, deletion. */
+#ifndef DV_SIM_PEOPLE_H
+#define DV_SIM_PEOPLE_H
+
+void people_spec_change_in_mid_run(void **state);
+void people_stale_then_reverify(void **state);
+void people_reverify_during_a_run(void **state);
+void people_delete_in_mid_run(void **state);
+void people_delete_while_unreachable(void **state);
+void people_two_on_one_distributor(void **state);
+void people_one_place_for_two(void **state);
+void people_invalid_spec_is_corrected(void **state);
+void people_run_again_after_failure(void **state);
+void people_suspended_from_the_start(void **state);
+void people_recreated(void **state);
+
+#endif
