@@ -111,6 +111,7 @@ struct entry *entry_take(struct controller *ctl, const json_t *object)
     entry_set(&entry->uid, entry_text(meta, "uid"));
     entry_take_meta(entry, meta);
     entry_take_spec(entry, json_object_get(object, "spec"));
+    entry->status_same = false;
     model_status_clear(&entry->status);
     json_decref(entry->status_json);
     const json_t *status = json_object_get(object, "status");

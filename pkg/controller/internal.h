@@ -120,6 +120,7 @@ struct entry {
     struct model_spec *spec;
     struct dv_err spec_err;
     json_t *status_json; /* as last seen or written */
+    bool status_same;    /* status is known to say the same */
     struct model_status status;
     struct verify_memory memory;
     struct probe_table probes;

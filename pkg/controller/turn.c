@@ -264,8 +264,9 @@ void turn_take(struct entry *entry)
     verify_decide(s, plan);
     free(s);
     (*dv_metric(DV_COUNTER, "distverify_turns_total", "Decisions taken.", ""))++;
-    json_t *status = model_status_encode(&plan->status, entry->spec);
-    bool same = ctl_json_same(status, entry->status_json);
+    bool same = entry->status_same && model_status_same(&plan->status, &entry->status);
+    json_t *status = same ? NULL : model_status_encode(&plan->status, entry->spec);
+    same = same || ctl_json_same(status, entry->status_json);
     if (!same && !(entry->deleting && !entry->has_finalizer)) {
         entry->plan = plan;
         turn_write_status(entry, status);
@@ -274,6 +275,7 @@ void turn_take(struct entry *entry)
     }
     json_decref(status);
     turn_commit(entry, plan);
+    entry->status_same = same;
     if (plan->finalizer != entry->has_finalizer && !(entry->deleting && plan->finalizer))
         turn_write_finalizer(entry, plan->finalizer);
     verify_plan_clear(plan);

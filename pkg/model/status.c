@@ -471,3 +471,35 @@ void model_status_clear(struct model_status *status)
         json_decref(status->stages[i].evidence);
     memset(status, 0, sizeof *status);
 }
+
+static struct model_status status_shallow(const struct model_status *status)
+{
+    struct model_status shallow = *status;
+    shallow.run.start_offsets[MODEL_A] = shallow.run.start_offsets[MODEL_B] = NULL;
+    shallow.run.intent.offsets = shallow.run.intent.before = NULL;
+    for (int i = 0; i < MODEL_STAGES; i++)
+        shallow.stages[i].evidence = NULL;
+    return shallow;
+}
+
+static bool status_same_offsets(const int64_t *a, const int64_t *b, int32_t n)
+{
+    if (a == NULL || b == NULL || n == 0)
+        return a == b || n == 0;
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+bool model_status_same(const struct model_status *a, const struct model_status *b)
+{
+    const struct model_status x = status_shallow(a);
+    const struct model_status y = status_shallow(b);
+    if (memcmp(&x, &y, sizeof x) != 0)
+        return false;
+    bool same = status_same_offsets(a->run.intent.offsets, b->run.intent.offsets, a->run.intent.partitions) &&
+                status_same_offsets(a->run.intent.before, b->run.intent.before, a->run.intent.partitions);
+    for (int side = 0; side < MODEL_SIDES; side++)
+        same = same && status_same_offsets(a->run.start_offsets[side], b->run.start_offsets[side], a->run.partitions);
+    for (int i = 0; i < MODEL_STAGES; i++)
+        same = same && (a->stages[i].evidence == b->stages[i].evidence || json_equal(a->stages[i].evidence, b->stages[i].evidence));
+    return same;
+}

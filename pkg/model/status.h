@@ -143,6 +143,8 @@ void model_status_decode(const json_t *json, struct model_status *status);
 json_t *model_status_encode(const struct model_status *status, const struct model_spec *spec);
 void model_status_copy(struct model_status *to, const struct model_status *from); /* to is overwritten, not freed */
 void model_status_clear(struct model_status *status);
+/* Quick: false may be wrong (then their JSON decides), true never is. */
+bool model_status_same(const struct model_status *a, const struct model_status *b);
 
 /* Appends to the object at stages[stage].evidence, which is made when absent; never changes an object that another status holds. */
 json_t *model_evidence(struct model_status *status, enum model_stage stage);
