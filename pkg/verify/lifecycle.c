@@ -81,7 +81,7 @@ void lifecycle_finish(struct turn *t, enum model_verdict verdict, enum model_rea
         (void)dv_strlcpy(st->message, "distribution is verified in both directions", sizeof st->message);
         turn_event(t, false, "RunPassed", "run %s: all nine stages passed", st->run.id);
     } else {
-        texts_top(st->message, sizeof st->message, model_stage_name(st->stage), t->said);
+        texts_end(st->message, sizeof st->message, model_stage_name(st->stage), t->said, reason);
         turn_event(t, true, model_reason_name(reason), "run %s ended %s in stage %s: %s", st->run.id, model_verdict_name(verdict),
                    model_stage_name(st->stage), t->said);
     }

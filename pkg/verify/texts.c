@@ -18,6 +18,18 @@ void texts_top(char *out, size_t size, const char *stage, const char *text)
     memcpy(out + end, "...", 4);
 }
 
+/* How a run ended. What to do comes last and is never cut; a text that has it already says it after a semicolon. */
+void texts_end(char *out, size_t size, const char *stage, const char *text, enum model_reason reason)
+{
+    const char *todo = model_reason_todo(reason);
+    size_t need = strlen(todo) + 2;
+    bool said = strchr(text, ';') != NULL || todo[0] == '\0' || dv_starts_with(todo, "nothing") || need + 40 > size;
+    texts_top(out, said ? size : size - need, stage, text);
+    size_t len = strlen(out);
+    if (!said)
+        (void)snprintf(out + len, size - len, "; %s", todo);
+}
+
 struct conditions {
     struct model_status *st;
     const struct verify_snapshot *s;

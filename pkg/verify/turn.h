@@ -131,6 +131,7 @@ size_t turn_batch(const struct turn *t, enum model_side side);
 
 /* "<stage>: <text>", cut with an ellipsis between characters when it does not fit. */
 void texts_top(char *out, size_t size, const char *stage, const char *text);
+void texts_end(char *out, size_t size, const char *stage, const char *text, enum model_reason reason); /* with what to do */
 /* Conditions, top message and history from the rest of the status. */
 void texts_conditions(const struct verify_snapshot *s, struct model_status *st);
 

@@ -313,6 +313,25 @@ static void top_messages_are_cut_between_characters(void **state)
     assert_string_equal(out, "Preflight: short");
 }
 
+static void what_to_do_is_never_cut(void **state)
+{
+    (void)state;
+    char out[201];
+    char text[400];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < MODEL_REASON_COUNT; i++) {
+        enum model_reason reason = (enum model_reason)i;
+        const char *todo = model_reason_todo(reason);
+        texts_end(out, sizeof out, "MessagesBothWays", text, reason);
+        assert_true(dv_ends_with(out, todo[0] == '\0' || dv_starts_with(todo, "nothing") ? "..." : todo));
+    }
+    texts_end(out, sizeof out, "Preflight", "no topic; create it", REASON_TopicNotFound);
+    assert_string_equal(out, "Preflight: no topic; create it");
+    texts_end(out, sizeof out, "Preflight", "no Secret", REASON_SecretNotFound);
+    assert_string_equal(out, "Preflight: no Secret; create the Secret or correct its name and key");
+}
+
 /* Whatever is cut, wherever: an event or a note is JSON. */
 static void cut_texts_are_whole_characters(void **state)
 {
@@ -357,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_restart_changes_nothing),
         cmocka_unit_test(every_status_fits_the_crd),
         cmocka_unit_test(top_messages_are_cut_between_characters),
+        cmocka_unit_test(what_to_do_is_never_cut),
         cmocka_unit_test(cut_texts_are_whole_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
