@@ -28,6 +28,7 @@ static void decide_enter_stage(struct turn *t, enum model_stage stage)
     m->stage_since_ms = t->now;
     m->step_since_ms = t->now;
     m->progress_ms = t->now;
+    m->resumed = false;
     m->hold_since_ms = m->look_ms = m->extra_since_ms = m->disturbed_ms = 0;
     m->best_score = 0;
     m->logs_since_wall_ms = t->s->now.wall_ms;
@@ -60,6 +61,7 @@ static void decide_resume(struct turn *t)
     m->pod_lives[MODEL_A] = m->pod_lives[MODEL_B] = -1;
     if (t->s->status->run.id[0] != '\0' && dv_streq(t->s->status->run.id, run->id)) {
         run->resumes++;
+        m->resumed = true;
         turn_event(t, false, "RunResumed", "run %s taken up again in stage %s", run->id, model_stage_name(t->st->stage));
     }
 }
@@ -332,6 +334,20 @@ static void decide_observe(struct turn *t)
                                                                                         : t->far] = true;
 }
 
+/* Before the next attempt only what is surely bad counts: a loop does not wait. */
+static void decide_pause(struct turn *t)
+{
+    turn_wake(t, t->m->retry_ms);
+    for (size_t i = 0; i < verify_early_row_count; i++) {
+        const struct verify_row *row = &verify_early_rows[i];
+        bool bad = row->outcome == OUT_STOP && model_reason_verdict(row->reason) != MODEL_INCONCLUSIVE;
+        if (!bad || !row->guard(t))
+            continue;
+        (void)decide_apply(t, row);
+        return;
+    }
+}
+
 static void decide_moves(struct turn *t)
 {
     for (int i = 0; i < MOVES_PER_TURN; i++)
@@ -350,7 +366,7 @@ void decide_run(struct turn *t)
     decide_disturbance(t);
     init_jobs_look(t);
     if (t->m->retry_ms > t->now)
-        turn_wake(t, t->m->retry_ms);
+        decide_pause(t);
     else
         decide_moves(t);
     decide_message(t);

@@ -115,8 +115,9 @@ static bool copies_in_blocks(const struct probe_table *table, enum model_side si
 bool redelivery_suspected(struct turn *t)
 {
     struct extras found = copies_extras(t->s->probes);
-    if (found.probe == NULL || found.on_origin || t->m->disturbed_ms < found.probe->on[found.side].first_ms || t->m->disturbed_ms == 0 ||
-        !copies_in_blocks(t->s->probes, found.side) || !copies_extra_watch_ms(t))
+    bool disturbed = found.probe != NULL && t->m->disturbed_ms != 0 && t->m->disturbed_ms >= found.probe->on[found.side].first_ms;
+    if (found.probe == NULL || found.on_origin || !(disturbed || t->m->resumed) || !copies_in_blocks(t->s->probes, found.side) ||
+        !copies_extra_watch_ms(t))
         return false;
     turn_say(t, "%lld records were delivered to %s twice around a restart in Kafka Connect", (long long)found.total,
              turn_name(t, found.side));

@@ -136,7 +136,8 @@ static bool lifecycle_wanted(const struct turn *t)
         return true;
     if (t->s->reverify != NULL && t->s->reverify[0] != '\0' && strncmp(t->s->reverify, st->last_handled_reverify, 63) != 0)
         return true;
-    return st->result != MODEL_PASSED && !dv_streq(st->run.spec_hash, t->spec->hash);
+    bool mended = st->result == MODEL_ABORTED && st->stages[st->stage].reason == REASON_InvalidSpec;
+    return st->result != MODEL_PASSED && (mended || !dv_streq(st->run.spec_hash, t->spec->hash));
 }
 
 static bool lifecycle_effect_open(const struct turn *t)

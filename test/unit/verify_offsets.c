@@ -33,6 +33,7 @@ static void record_seen(struct scene *scene)
 {
     scene->s.side[far_of(scene)].ts_seen = 1;
     scene->s.side[far_of(scene)].ts_last_ms = scene->s.now.mono_ms;
+    scene->memory.ts_first_ms = scene->s.now.mono_ms;
 }
 
 /* Data records that lie between two offsets of a partition of the far side. */
