@@ -74,9 +74,16 @@ bool loop_seen(struct turn *t)
                  "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution "
                  "model and levels",
                  turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), seen, turn_name(t, found.side));
+    else if (mixed)
+        turn_say(t,
+                 "level mismatch: a record produced on %s was seen %d times on %s, its copy flags carry two levels; check the levels of "
+                 "both Distributors",
+                 turn_name(t, born), seen, turn_name(t, found.side));
     else
-        turn_say(t, "level mismatch: a record produced on %s was seen %d times on %s%s; check the levels of both Distributors",
-                 turn_name(t, born), seen, turn_name(t, found.side), mixed ? ", its copy flags carry two levels" : "");
+        turn_say(t,
+                 "a record produced on %s came back: seen %d times there and no more so far (level mismatch?); check distribution model "
+                 "and levels",
+                 turn_name(t, born), seen);
     return true;
 }
 

@@ -171,7 +171,7 @@ static const struct scene_case copies[] = {
     {"one copy each", STAGE_MESSAGES_BOTH_WAYS, "Arrive", no_extra, WANT_STEP, REASON_None, "Settle"},
     {"extra at home is watched", STAGE_MESSAGES_BOTH_WAYS, "Arrive", extra_at_home, WANT_STEP, REASON_None, "Arrive"},
     {"extra at home, settled", STAGE_MESSAGES_BOTH_WAYS, "Arrive", extra_at_home_settled, WANT_FAILED, REASON_LoopDetected,
-     "level mismatch: a record produced on dc1 was seen 2 times on dc1"},
+     "a record produced on dc1 came back: seen 2 times there and no more so far"},
     {"two levels need no watch", STAGE_MESSAGES_BOTH_WAYS, "Arrive", extra_at_home_two_levels, WANT_FAILED, REASON_LoopDetected,
      "two levels"},
     {"extra at home of B", STAGE_MESSAGES_BOTH_WAYS, "ArriveFar", extra_at_home_of_b, WANT_FAILED, REASON_LoopDetected, "produced on dc2"},
