@@ -138,7 +138,8 @@ static void messages_score(struct turn *t)
             const struct fact_offsets *md = t->s->side[side].md_commits;
             const struct fact_offsets *log = t->s->side[side].test_log;
             for (int32_t p = 0; md != NULL && log != NULL && p < md->partitions && p < log->partitions; p++)
-                commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
+                if (md->high[p] > 0) /* none yet is nothing, not less than nothing */
+                    commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
         }
     if (commits > t->m->best_commit) {
         t->m->best_commit = commits;
