@@ -27,7 +27,7 @@ static struct dv_buf messages = DV_BUF_INIT(1 << 20);
 static void case_run(void **state)
 {
     const struct sim_case *c = *state;
-    struct sim_setup setup = {.seed = 1, .script = c->script, .field = c->field};
+    struct sim_setup setup = {.seed = 1, .script = c->script, .field = c->field, .two = c->two};
     struct sim_outcome out;
     sim_run(&setup, &out);
     if (options.status)

@@ -1,28 +1,32 @@
 #include "sim_cases.h"
 
-#define PASSED(name, script)                                                                                     \
-    {                                                                                                            \
-        name, script, "Passed", "Passed", "Persisted", "11111", "11111", "verified in both directions", false, 0 \
+#define PASSED(name, script)                                                                                            \
+    {                                                                                                                   \
+        name, script, "Passed", "Passed", "Persisted", "11111", "11111", "verified in both directions", false, false, 0 \
     }
-#define RETRIED(name, script)                                                                                    \
-    {                                                                                                            \
-        name, script, "Passed", "Passed", "Persisted", "11111", "11111", "verified in both directions", false, 2 \
+#define RETRIED(name, script)                                                                                           \
+    {                                                                                                                   \
+        name, script, "Passed", "Passed", "Persisted", "11111", "11111", "verified in both directions", false, false, 2 \
     }
-#define FIELD(name, script)                                                                                     \
-    {                                                                                                           \
-        name, script, "Passed", "Passed", "Persisted", "11111", "11111", "verified in both directions", true, 0 \
+#define FIELD(name, script)                                                                                            \
+    {                                                                                                                  \
+        name, script, "Passed", "Passed", "Persisted", "11111", "11111", "verified in both directions", true, false, 0 \
     }
-#define FAILED(name, script, reason, stage, a, b, message)             \
-    {                                                                  \
-        name, script, "Failed", reason, stage, a, b, message, false, 0 \
+#define TWO(name, script)                                                                                              \
+    {                                                                                                                  \
+        name, script, "Passed", "Passed", "Persisted", "11111", "11111", "verified in both directions", false, true, 2 \
     }
-#define ERROR(name, script, reason, stage, a, b, message)             \
-    {                                                                 \
-        name, script, "Error", reason, stage, a, b, message, false, 0 \
+#define FAILED(name, script, reason, stage, a, b, message)                    \
+    {                                                                         \
+        name, script, "Failed", reason, stage, a, b, message, false, false, 0 \
     }
-#define UNSURE(name, script, reason, stage, a, b, message)                   \
+#define ERROR(name, script, reason, stage, a, b, message)                    \
     {                                                                        \
-        name, script, "Inconclusive", reason, stage, a, b, message, false, 2 \
+        name, script, "Error", reason, stage, a, b, message, false, false, 0 \
+    }
+#define UNSURE(name, script, reason, stage, a, b, message)                          \
+    {                                                                               \
+        name, script, "Inconclusive", reason, stage, a, b, message, false, false, 2 \
     }
 
 const struct sim_case sim_cases[] = {
@@ -54,15 +58,23 @@ const struct sim_case sim_cases[] = {
     {"healthy-finally-offsets-off",
      "spec=clusters.a.distributor.finally:{\"offsetDistributor\":false,\"offsetCommitter\":false}; "
      "spec=clusters.b.distributor.finally:{\"init\":false}",
-     "Passed", "Passed", "Persisted", "11100", "10111", "verified", false, 0},
+     "Passed", "Passed", "Persisted", "11100", "10111", "verified", false, false, 0},
     {"healthy-finally-all-off",
      "spec=clusters.a.distributor.finally:{\"messageDistributor\":false,\"offsetDistributor\":false,\"offsetCommitter\":false}", "Passed",
-     "Passed", "Persisted", "01000", "11111", "verified", false, 0},
+     "Passed", "Persisted", "01000", "11111", "verified", false, false, 0},
     FIELD("field", ""),
     FIELD("field-init-late-and-narrow", "a:init.narrow=1; b:init.narrow=1; a:init.delay=20000; b:init.delay=20000; "
                                         "a:strimzi.autoRestart=1; b:strimzi.autoRestart=1; a:strimzi.slow=1; b:strimzi.slow=1"),
     FIELD("field-timestamp-of-previous", "a:od.previous=1; b:od.previous=1; a:oc.flush=1; b:oc.flush=1"),
     FIELD("field-strimzi-at-its-interval-only", "a:strimzi.slow=1; b:strimzi.slow=1"),
+
+    TWO("two-api-servers", ""),
+    TWO("two-api-servers-far-one-down", "@MessagesBothWays.Held b:api.down=30000; @OffsetsBtoA.Before b:api.relist"),
+    PASSED("healthy-new-group-protocol", "a:connect.newProtocol=1; b:connect.newProtocol=1"),
+    PASSED("healthy-offset-distributor-is-a-source", "a:od.source=1; b:od.source=1"),
+    PASSED("healthy-group-of-its-own", "a:md.ownGroup=1"),
+    PASSED("healthy-eight-partitions", "a:topic.partitions=8; b:topic.partitions=8"),
+    PASSED("healthy-one-partition", "a:topic.partitions=1; b:topic.partitions=1"),
 
     /* disturbances that pass */
     PASSED("outage-preflight", "@Preflight a:kafka.down=20000"),
@@ -108,6 +120,7 @@ const struct sim_case sim_cases[] = {
     FAILED("topic-compacted", "b:topic.compacted", "TopicUnsuitable", "Preflight", "01000", "01000", "compacted"),
     FAILED("topic-retention", "a:topic.retention=60000", "TopicUnsuitable", "Preflight", "01000", "01000", "retention"),
     FAILED("group-not-empty", "b:group.members=2", "GroupNotEmpty", "Preflight", "01000", "01000", "dc2"),
+    FAILED("group-of-the-new-protocol", "a:group.newProtocol", "GroupNotEmpty", "Preflight", "01000", "01000", "new consumer protocol"),
     FAILED("distribution-already-on", "b:values.on", "DistributionAlreadyOn", "Preflight", "01000", "11000", "dc2"),
     FAILED("foreign-connector", "a:connector.foreign", "UnexpectedConnectorRunning", "Preflight", "01000", "01000", "mirror"),
     ERROR("spec-flush-too-long", "spec=checks.commitInterval:10m", "InvalidSpec", "Preflight", "01000", "01000", "spec.deadlines.stage"),
@@ -174,6 +187,18 @@ const struct sim_case sim_cases[] = {
     FAILED("foreign-connector-later", "@MessagesAtoB.Held b:connector.foreign", "UnexpectedConnectorRunning", "MessagesAtoB", "11100",
            "01000", "mirror"),
 
+    FAILED("stray-connector", "@MessagesAtoB.Held a:connector.stray", "UnexpectedConnectorRunning", "MessagesAtoB", "11100", "01000",
+           "offset-distributor"),
+    FAILED("log-right-refused",
+           "@MessagesBothWays.Settle a:log=WARN [dc1-message-distributor-level-1|task-0] [Consumer clientId=c, groupId=g] Not authorized "
+           "to read from "
+           "partition distribution-test-0. (org.apache.kafka.clients.consumer.internals.FetchCollector)",
+           "AclMissing", "MessagesBothWays", "11100", "11100", "dc1"),
+    ERROR("connector-never-starts", "a:connector.startDelay=100000000", "StageDeadlineExceeded", "MessagesAtoB", "11100", "01000",
+          "Message Distributor of dc1"),
+    ERROR("run-deadline", "a:topic.noise=200; a:md.delay=30000", "RunDeadlineExceeded", "MessagesAtoB", "11100", "01000",
+          "spec.deadlines.run"),
+
     /* lag */
     FAILED("lag-not-drained", "@MessagesBothWays.SettleFar+2900 b:md.delay=30000; @MessagesBothWays.SettleFar+2950 b:topic.noise=60",
            "LagNotDrained", "LagDrained", "11100", "11100", "partition"),
@@ -196,6 +221,8 @@ const struct sim_case sim_cases[] = {
     FAILED("offset-ahead-back", "a:oc.ahead=2", "OffsetAhead", "OffsetsBtoA", "11101", "11110", "dc1"),
     FAILED("offset-beyond-end", "b:oc.beyondEnd=5", "OffsetBeyondLogEnd", "OffsetsAtoB", "11110", "11101", "log end"),
     FAILED("offset-behind", "b:oc.behind=4", "OffsetBehindTolerance", "OffsetsAtoB", "11110", "11101", "behind"),
+    UNSURE("timestamps-out-of-order", "@OffsetsAtoB.Before b:topic.future=4", "TimestampsOutOfOrder", "OffsetsAtoB", "11110", "11101",
+           "out-of-order"),
     UNSURE("group-gets-members", "@OffsetsAtoB.Before b:group.members=1", "GroupActive", "OffsetsAtoB", "11110", "11101", "members"),
     FAILED("offset-distributor-fails", "@OffsetsAtoB.DistributorHeld a:task.fail=od", "TaskFailed", "OffsetsAtoB", "11110", "11101",
            "Offset Distributor"),
@@ -209,6 +236,6 @@ const struct sim_case sim_cases[] = {
            "11111", "11011", "level"),
 
     /* people */
-    {"aborted", "@MessagesBothWays.Settle abort", "Aborted", "Aborted", "MessagesBothWays", "11100", "11100", "abort", false, 0},
+    {"aborted", "@MessagesBothWays.Settle abort", "Aborted", "Aborted", "MessagesBothWays", "11100", "11100", "abort", false, false, 0},
 };
 const size_t sim_case_count = sizeof sim_cases / sizeof sim_cases[0];

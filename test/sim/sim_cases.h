@@ -11,7 +11,7 @@ struct sim_case {
     const char *result, *reason, *stage;
     const char *a, *b;   /* switches at the end: distribution init MD OD OC */
     const char *message; /* part of the top message */
-    bool field;
+    bool field, two;
     int retries; /* stages that had to be tried again, at most */
 };
 

@@ -172,7 +172,7 @@ void sweep_faults(uint64_t from, int seeds)
         (void)dv_buf_addf(&script, "%s; ", c->script);
         if (disturb)
             sweep_disturb(&dice, &script, false);
-        struct sim_setup setup = {.seed = seed, .script = dv_buf_text(&script), .field = c->field, .lenient = true};
+        struct sim_setup setup = {.seed = seed, .script = dv_buf_text(&script), .field = c->field, .two = c->two, .lenient = true};
         sim_run(&setup, &out);
         bool same = dv_streq(out.result, c->result) && dv_streq(out.reason, c->reason);
         runs++;

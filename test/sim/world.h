@@ -81,6 +81,7 @@ struct world_kafka {
     size_t acl_count;
     bool down;
     int64_t group_members;   /* of the test group, from outside */
+    bool group_blind;        /* the test group is one of the new protocol */
     enum dv_err_kind refuse; /* every request of ours ends so; NONE */
     int64_t refuse_ask;      /* only this enum port_ask is denied; -1 */
     int64_t lose_produce;    /* next batches are written and reported as lost */
@@ -107,7 +108,10 @@ struct world_manners {
     int64_t init_fail, init_delay, init_no_topic, init_narrow, init_hook;
     int64_t applier_delay, applier_refuse, applier_revert;
     int64_t auto_restart, start_delay, strimzi_delay, strimzi_slow;
-    int64_t replicate; /* a foreign replicator copies the test topic from here */
+    int64_t new_protocol; /* the connectors' groups cannot be described */
+    int64_t od_source;    /* the Offset Distributor is a source connector */
+    int64_t own_group;    /* the Message Distributor's group is named in its config */
+    int64_t replicate;    /* a foreign replicator copies the test topic from here */
 };
 
 enum world_grant {
@@ -296,8 +300,12 @@ void world_watch_start(struct world *world, port_id id, const struct port_watch 
 void world_watch_stop(struct world *world, port_id id);
 void world_log_start(struct world *world, port_id id, const struct port_log *log);
 void world_log_stop(struct world *world, port_id id);
-void world_log(struct world_dist *dist, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void world_log(struct world_dist *dist, const char *fmt, ...) __attribute__((format(printf, 2, 3)));       /* as it stands */
+void world_log_dated(struct world_dist *dist, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* after the time of now */
 void world_logs_end(struct world_dist *dist);
+
+/* world_schema.c */
+void world_check_status(struct world *world, const json_t *status);
 
 /* world_kafka.c */
 struct world_topic *world_topic(struct world_kafka *kafka, const char *name);
@@ -339,6 +347,7 @@ void world_connector_stop(struct world_connector *connector, bool clean);
 void world_connector_fail(struct world_connector *connector, bool task, const char *trace);
 void world_connectors_wake(struct world *world, int cluster);
 void world_pod_restart(struct world_dist *dist, bool clean);
+const char *world_group(const struct world_connector *connector);
 const char *world_connector_denied(struct world_connector *connector); /* trace of what an ACL refuses; NULL */
 void world_committer_pump(struct world_connector *connector);
 void world_offsets_pump(struct world_connector *connector);

@@ -42,6 +42,12 @@ static struct world_kafka *connect_remote(const struct world_connector *connecto
     return &connector->dist->world->kafka[1 - connector->dist->side];
 }
 
+const char *world_group(const struct world_connector *connector)
+{
+    bool own = connector->kind == MODEL_MD && connector->dist->manners.own_group;
+    return own ? "connect-of-our-own" : connector->group;
+}
+
 /* ---------------------------------------------------------------- rights */
 
 static bool connect_may(const struct world_kafka *kafka, int side, enum fact_acl_resource resource, const char *name,
@@ -74,7 +80,7 @@ const char *world_connector_denied(struct world_connector *connector)
         "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [_distributor-timestamps]\n";
     int side = connector->dist->side;
     (void)topic;
-    if (!connect_may(connect_local(connector), side, FACT_ACL_GROUP, connector->group, FACT_ACL_READ))
+    if (!connect_may(connect_local(connector), side, FACT_ACL_GROUP, world_group(connector), FACT_ACL_READ))
         return group;
     if (connector->kind == MODEL_MD && !connect_may(connect_local(connector), side, FACT_ACL_TOPIC, WORLD_TOPIC, FACT_ACL_READ))
         return test_topic;
@@ -98,7 +104,7 @@ static const char *connect_topic(const struct world_connector *connector)
 static void connect_resume(struct world_connector *connector)
 {
     for (int32_t p = 0; p < WORLD_PARTITIONS_MAX; p++) {
-        int64_t offset = world_committed(connect_local(connector), connector->group, connect_topic(connector), p);
+        int64_t offset = world_committed(connect_local(connector), world_group(connector), connect_topic(connector), p);
         connector->next[p] = connector->done[p] = offset > 0 ? offset : 0;
     }
     connector->history_next = connector->history_done;
@@ -111,11 +117,11 @@ void world_connector_fail(struct world_connector *connector, bool task, const ch
     connector->state = task ? WORLD_TASK_FAILED : WORLD_TASK_CONNECTOR_FAILED;
     connector->trace = trace;
     connector->pumping = connector->flushing = false;
-    world_log(connector->dist,
-              "2026-03-02 10:00:00,000 ERROR [%s|task-0] WorkerSinkTask{id=%s-0} Task threw an uncaught and unrecoverable exception. Task "
-              "is being killed "
-              "and will not recover until manually restarted (org.apache.kafka.connect.runtime.WorkerTask)",
-              connector->name, connector->name);
+    world_log_dated(connector->dist,
+                    "ERROR [%s|task-0] WorkerSinkTask{id=%s-0} Task threw an uncaught and unrecoverable exception. Task "
+                    "is being killed "
+                    "and will not recover until manually restarted (org.apache.kafka.connect.runtime.WorkerTask)",
+                    connector->name, connector->name);
     world_log(connector->dist, "%.*s", (int)strcspn(cause != NULL ? cause : trace, "\n"), cause != NULL ? cause : trace);
     world_strimzi_soon(connector->dist);
 }
@@ -192,12 +198,12 @@ static void connect_commit(struct world_connector *connector)
     struct world_kafka *local = connect_local(connector);
     connector->dirty = false;
     if (connector->kind == MODEL_OD) {
-        world_commit(world, connector->dist->side, connector->group, "__consumer_offsets", 0, connector->history_done);
+        world_commit(world, connector->dist->side, world_group(connector), "__consumer_offsets", 0, connector->history_done);
         return;
     }
     for (int32_t p = 0; p < WORLD_PARTITIONS_MAX; p++)
-        if (connector->done[p] > 0 && connector->done[p] != world_committed(local, connector->group, connect_topic(connector), p))
-            world_commit(world, connector->dist->side, connector->group, connect_topic(connector), p, connector->done[p]);
+        if (connector->done[p] > 0 && connector->done[p] != world_committed(local, world_group(connector), connect_topic(connector), p))
+            world_commit(world, connector->dist->side, world_group(connector), connect_topic(connector), p, connector->done[p]);
 }
 
 static void connect_flush(struct world *world, void *arg)

@@ -216,6 +216,9 @@ static void dist_apply_connector(struct world_dist *dist, struct world_connector
         world_meta(connector->name, "strimzi.io/cluster", dist->side == 0 ? "dc1-distributor" : "dc2-distributor"), "spec", "class",
         classes[connector->kind], "tasksMax", connector->kind == MODEL_MD ? 2 : 1, "autoRestart", "enabled",
         dist->manners.auto_restart != 0, "config", connector->kind == MODEL_MD ? "topics.regex" : "topics", topics[connector->kind]);
+    if (connector->kind == MODEL_MD && dist->manners.own_group)
+        json_object_set_new(json_object_get(json_object_get(object, "spec"), "config"), "consumer.override.group.id",
+                            json_string(world_group(connector)));
     world_put(world, dist->server, "kafkaconnectors", object, NULL);
     if (dist->pod_up)
         world_connector_start(connector, dist->manners.start_delay > 0 ? dist->manners.start_delay : world_between(world, 80, 400));

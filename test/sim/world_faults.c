@@ -53,6 +53,9 @@ static const struct {
     MANNER("strimzi.delay", strimzi_delay),
     MANNER("strimzi.slow", strimzi_slow),
     MANNER("connector.startDelay", start_delay),
+    MANNER("connect.newProtocol", new_protocol),
+    MANNER("od.source", od_source),
+    MANNER("md.ownGroup", own_group),
     MANNER("replicate", replicate),
 };
 
@@ -200,6 +203,21 @@ static void fault_acls_own(const struct fault *f)
     world_allow(fault_kafka(f), world_principal(f->side), FACT_ACL_GROUP, "connect-", true, FACT_ACL_READ, false);
     world_allow(fault_kafka(f), world_principal(f->side), FACT_ACL_TOPIC, "distribution-", true, FACT_ACL_READ, false);
     world_allow(fault_kafka(f), world_principal(f->side), FACT_ACL_TOPIC, WORLD_TIMESTAMPS, false, FACT_ACL_READ, false);
+}
+
+static void fault_group_blind(const struct fault *f)
+{
+    fault_kafka(f)->group_blind = true;
+}
+
+/* Somebody's records with times that have not come yet: a search by time ends at them. */
+static void fault_topic_future(const struct fault *f)
+{
+    struct world_topic *topic = world_topic(fault_kafka(f), WORLD_TOPIC);
+    for (int64_t i = 0; i < f->number * topic->fact.partitions; i++) {
+        struct fact_record record = {.partition = (int32_t)(i % topic->fact.partitions), .timestamp_ms = world_wall(f->world) + 3600000};
+        (void)world_append(f->world, f->side, topic, &record, false);
+    }
 }
 
 static void fault_acl_deny(const struct fault *f)
@@ -350,7 +368,19 @@ static void fault_plugin(const struct fault *f)
 
 static void fault_log(const struct fault *f)
 {
-    world_log(fault_dist(f), "2026-03-02 10:00:00,000 %s", f->value);
+    world_log_dated(fault_dist(f), "%s", f->value);
+}
+
+/* One of the three that is not wanted now, made by hand. */
+static void fault_stray_connector(const struct fault *f)
+{
+    static const char *const names[] = {"dc1-offset-distributor-level-1", "dc2-offset-distributor-level-1"};
+    json_t *object = json_pack("{s:s, s:s, s:o, s:{s:s}}", "apiVersion", "kafka.strimzi.io/v1", "kind", "KafkaConnector", "metadata",
+                               world_meta(names[f->side], "strimzi.io/cluster", f->side == 0 ? "dc1-distributor" : "dc2-distributor"),
+                               "spec", "class", "io.distverify.lab.connect.OffsetDistributor");
+    world_put(f->world, fault_dist(f)->server, "kafkaconnectors", object, NULL);
+    world_connector_start(&fault_dist(f)->connector[MODEL_OD], 200);
+    world_strimzi_soon(fault_dist(f));
 }
 
 static void fault_foreign_connector(const struct fault *f)
@@ -389,15 +419,15 @@ static void fault_connect_remove(const struct fault *f)
 
 static void fault_api_back(struct world *world, void *arg)
 {
-    (void)arg;
-    world_api_down(world, 0, false);
+    const struct world_dist *dist = arg;
+    world_api_down(world, dist->server, false);
 }
 
 static void fault_api_down(const struct fault *f)
 {
-    world_api_down(f->world, 0, true);
+    world_api_down(f->world, fault_dist(f)->server, true);
     if (f->value[0] != '\0')
-        world_after(f->world, f->number, fault_api_back, NULL, NULL);
+        world_after(f->world, f->number, fault_api_back, NULL, fault_dist(f));
 }
 
 static void fault_api_relist(const struct fault *f)
@@ -507,6 +537,8 @@ static const struct {
     {"topic.noise", fault_topic_noise},
     {"acl.deny", fault_acl_deny},
     {"acls.own", fault_acls_own},
+    {"group.newProtocol", fault_group_blind},
+    {"topic.future", fault_topic_future},
     {"group.set", fault_group_set},
     {"group.follow", fault_group_follow},
     {"values.invalid", fault_values_invalid},
@@ -526,6 +558,7 @@ static const struct {
     {"task.fail", fault_task_fail},
     {"connector.autoRestarted", fault_auto_restarted},
     {"connector.foreign", fault_foreign_connector},
+    {"connector.stray", fault_stray_connector},
     {"plugin.missing", fault_plugin},
     {"log", fault_log},
     {"connect.paused", fault_connect_paused},

@@ -248,6 +248,7 @@ static void kube_replace_status(struct world *world, struct kube_request *reques
         world->counts.conflicts++;
         return;
     }
+    world_check_status(world, json_object_get(request->body, "status"));
     json_t *changed = json_deep_copy(object->json);
     json_object_set(changed, "status", json_object_get(request->body, "status"));
     kube_store(world, request, object, changed);

@@ -185,6 +185,13 @@ static void describe_connector(struct world *world, int cluster, const struct wo
     static const char *const topics[MODEL_CONNECTORS] = {WORLD_TOPIC, "__consumer_offsets", WORLD_TIMESTAMPS};
     const struct world_topic *topic = world_topic(&world->kafka[cluster], topics[connector->kind]);
     int64_t skip = connector->kind == MODEL_MD ? connector->dist->manners.md_skip_partition : -1;
+    if (connector->kind == MODEL_OD && connector->dist->manners.od_source)
+        return;
+    if (connector->dist->manners.new_protocol) {
+        group->listed = group->listed || connector->state != WORLD_TASK_NONE;
+        group->state = FACT_GROUP_DEAD;
+        return;
+    }
     if (connector->state == WORLD_TASK_STARTING) {
         group->state = FACT_GROUP_REBALANCING;
         group->members = 1;
@@ -205,12 +212,16 @@ struct fact_group world_describe(struct world *world, int cluster, const char *n
         group.state = FACT_GROUP_EMPTY;
     for (int c = 0; c < MODEL_CONNECTORS; c++) {
         const struct world_connector *connector = &world->dist[cluster].connector[c];
-        if (dv_streq(connector->group, name))
+        if (dv_streq(world_group(connector), name))
             describe_connector(world, cluster, connector, &group);
     }
     if (dv_streq(name, WORLD_GROUP) && kafka->group_members > 0) {
         group.members = (int32_t)kafka->group_members;
         group.state = FACT_GROUP_STABLE;
+    }
+    if (dv_streq(name, WORLD_GROUP) && kafka->group_blind) {
+        group.listed = true;
+        group.state = FACT_GROUP_DEAD;
     }
     group.listed = group.listed || group.members > 0;
     return group;

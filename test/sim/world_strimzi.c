@@ -74,7 +74,9 @@ static json_t *strimzi_observed(const struct world_connector *connector)
         json_object_set_new(own, "trace", json_string(connector->trace));
     for (int i = 0; i < (connector->kind == MODEL_MD ? 2 : 1) && connector->state != WORLD_TASK_STARTING && !failed; i++)
         json_array_append_new(tasks, strimzi_task(connector, i));
-    return json_pack("{s:s, s:s, s:o, s:o}", "name", connector->name, "type", "sink", "connector", own, "tasks", tasks);
+    return json_pack("{s:s, s:s, s:o, s:o}", "name", connector->name, "type",
+                     connector->kind == MODEL_OD && connector->dist->manners.od_source ? "source" : "sink", "connector", own, "tasks",
+                     tasks);
 }
 
 static json_t *strimzi_condition(const char *type, const char *reason, const char *message)

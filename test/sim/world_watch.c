@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/timefmt.h"
 
 /* ---------------------------------------------------------------- telling */
 
@@ -247,13 +248,8 @@ static void follow_soon(struct world *world, struct world_follow *follow)
     world_after(world, world_between(world, 5, 80), follow_pump, free, end);
 }
 
-void world_log(struct world_dist *dist, const char *fmt, ...)
+static void watch_add_line(struct world_dist *dist, const char *text)
 {
-    char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
     struct world *world = dist->world;
     struct world_follow *follow = NULL;
     dist->lines = dv_reallocarray(dist->lines, dist->line_count + 1, sizeof *dist->lines);
@@ -261,6 +257,31 @@ void world_log(struct world_dist *dist, const char *fmt, ...)
     LL_FOREACH2(world->follows, follow, link)
     if (follow->side == dist->side)
         follow_soon(world, follow);
+}
+
+void world_log(struct world_dist *dist, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    watch_add_line(dist, text);
+}
+
+/* "2026-03-02 10:00:00,123 " and the text, as log4j writes. */
+void world_log_dated(struct world_dist *dist, const char *fmt, ...)
+{
+    char text[1024];
+    char when[DV_TIME_TEXT];
+    int64_t wall = world_wall(dist->world);
+    dv_time_format(wall, when);
+    int n = snprintf(text, sizeof text, "%.10s %.8s,%03d ", when, when + 11, (int)(wall % 1000));
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    va_end(ap);
+    watch_add_line(dist, text);
 }
 
 void world_log_start(struct world *world, port_id id, const struct port_log *log)
