@@ -94,6 +94,7 @@ bool applied(struct turn *t)
                     return false;
             }
         }
+    t->m->applied_row = (int)t->step->row;
     return true;
 }
 
@@ -229,7 +230,10 @@ bool connectors_on(struct turn *t)
     t->unknown = false;
     apply_score(t);
     bool a = apply_side(t, MODEL_A, &blind);
-    return apply_side(t, MODEL_B, &blind) && a;
+    bool on = apply_side(t, MODEL_B, &blind) && a;
+    if (on)
+        t->m->applied_row = (int)t->step->row;
+    return on;
 }
 
 bool connectors_fell(struct turn *t)

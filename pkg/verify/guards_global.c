@@ -145,13 +145,31 @@ static bool global_known_name(struct turn *t, enum model_side side, const char *
 }
 
 /* Names outside the three count always; of the three, one that is not wanted has until its values are applied. */
+static bool global_stray(struct turn *t, enum model_side side, const char *name)
+{
+    struct model_switches want;
+    if (t->m->applied_row != (int)t->step->row || !turn_want(t, side, &want))
+        return false;
+    for (int c = 0; c < MODEL_CONNECTORS; c++)
+        if (dv_streq(turn_cluster(t, side)->distributor.switches[model_connector_switch((enum model_connector)c)].connector, name))
+            return !turn_wants_connector(t, side, (enum model_connector)c);
+    return false;
+}
+
 bool connector_unexpected(struct turn *t)
 {
     for (int side = 0; side < MODEL_SIDES; side++) {
         const struct verify_side *facts = &t->s->side[side];
         for (size_t i = 0; i < facts->connector_count; i++) {
             const struct fact_connector *fact = facts->connectors[i].fact;
-            if (global_known_name(t, (enum model_side)side, fact->name) || fact->deleting || fact->state == FACT_STATE_STOPPED)
+            if (fact->deleting || fact->state == FACT_STATE_STOPPED)
+                continue;
+            if (global_stray(t, (enum model_side)side, fact->name)) {
+                turn_say(t, "%s: KafkaConnector %s/%s came back although it is off in the values", turn_name(t, (enum model_side)side),
+                         turn_cluster(t, (enum model_side)side)->ns, fact->name);
+                return true;
+            }
+            if (global_known_name(t, (enum model_side)side, fact->name))
                 continue;
             turn_say(t, "%s: KafkaConnector %s/%s runs on KafkaConnect %s and belongs to no switch of this verification",
                      turn_name(t, (enum model_side)side), turn_cluster(t, (enum model_side)side)->ns, fact->name,

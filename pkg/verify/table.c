@@ -45,8 +45,8 @@
         ROW(moved, offset_ahead, nothing, OUT_STOP, OffsetAhead, NULL), ROW(moved, offset_proven, note_offsets, OUT_GO, None, next),      \
         ROW(moved, ts_not_seen_late, nothing, OUT_STOP, TimestampRecordNotSeen, NULL),                                                    \
         ROW(moved, ts_missing_late, nothing, OUT_STOP, TimestampRecordMissing, NULL),                                                     \
-        ROW(moved, offset_not_moved_late, nothing, OUT_STOP, OffsetNotMoved, NULL),                                                       \
         ROW(moved, timestamps_out_of_order, nothing, OUT_STOP, TimestampsOutOfOrder, NULL),                                               \
+        ROW(moved, offset_not_moved_late, nothing, OUT_STOP, OffsetNotMoved, NULL),                                                       \
         ROW(moved, offset_behind_late, nothing, OUT_STOP, OffsetBehindTolerance, NULL), ROW(moved, always, nothing, OUT_WAIT, None, NULL)
 
 #define OFFSET_STEPS(side, row)                                                                                      \

@@ -133,6 +133,7 @@ struct verify_memory {
     int64_t ts_first_ms; /* first timestamps record of ours behind our commit; 0: none yet */
     bool resumed;        /* taken up after a restart in this stage: what happened before is not known */
     int64_t progress_ms;
+    int applied_row;     /* row of the switch table whose set of connectors was seen complete */
     int64_t best_score;  /* of pods, connectors and tasks in this step */
     int64_t best_commit; /* of the Message Distributors' commits below what is waited for */
     int64_t best_copies;
