@@ -146,7 +146,7 @@ $(SIM_BIN): $(SIM_OBJ) $(BUILD)/test/support/support.o $(foreach r,$(room_closur
 
 # ---------------------------------------------------------------- targets people type
 
-.PHONY: all help deps lint check-layers check-banned check-format format tidy unit component sim test test-full e2e demo bench \
+.PHONY: all help deps lint check-layers check-banned check-copies check-format format tidy unit component sim test test-full e2e demo bench \
 	lab-build lab-up lab-down lab-status clean
 .DEFAULT_GOAL := all
 
@@ -158,11 +158,14 @@ help: ## this list
 deps: ## install missing Debian packages (root), or print the apt line
 	@$(call deps_install)
 
-lint: check-layers check-banned ## rooms include only what they may; banned functions
+lint: check-layers check-banned check-copies ## rooms include only what they may; banned functions; copies are equal
 check-layers:
 	@test/checks/layers.sh $(foreach r,$(ROOMS),"$(r): $(DEPS_$(r))")
 check-banned:
 	@test/checks/banned.sh
+check-copies:
+	@test/checks/crd-copies.sh --check
+	@test/checks/reasons.sh --check
 
 format: ## reformat all C
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
