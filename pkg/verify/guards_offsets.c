@@ -341,6 +341,8 @@ bool offset_not_moved_late(struct turn *t)
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || offsets_moved(&a))
             continue;
+        if (a.actual >= 0 && offsets_older(t, offsets_far(t), p, a.actual, a.actual + 1) < 0)
+            return false; /* whether it stands at a record out of order is being asked */
         turn_say(t,
                  "timestamps records for group %s arrived on %s, but its offset in partition %d is still %lld; look at the Offset "
                  "Committer of %s",
@@ -360,7 +362,7 @@ bool timestamps_out_of_order(struct turn *t)
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || a.actual < 0 || a.actual >= a.expected ||
-            (offsets_moved(&a) && offsets_distance(t, p, &a) <= t->spec->behind_tolerance) ||
+            (offsets_moved(&a) ? offsets_distance(t, p, &a) <= t->spec->behind_tolerance : !offsets_patience_over(t)) ||
             offsets_older(t, offsets_far(t), p, a.actual, a.actual + 1) != 0)
             continue;
         turn_say(
