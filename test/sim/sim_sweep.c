@@ -107,7 +107,8 @@ static const char *const sweep_steps[] = {"Preflight",
                                           "Persisted.MovedB",
                                           "Persisted.EchoB"};
 
-/* Disturbances that pass: whatever they do to the run, it must not end Failed. */
+/* Disturbances that pass: whatever they do to the run, it must not end Failed. Pods are left alone where committers go back: an Offset
+ * Distributor that starts again repeats old commits, and such a committer takes them for new ones. */
 static void sweep_disturb(struct sweep_dice *dice, struct dv_buf *script, bool pods)
 {
     static const char *const acts[] = {"a:kafka.down=9000",    "b:kafka.down=25000", "api.down=12000",     "api.conflicts=3",
@@ -138,7 +139,7 @@ void sweep_benign(uint64_t from, int seeds)
         sweep_manners(&dice, &script);
         uint64_t times = sweep_roll(&dice, 4);
         for (uint64_t i = 0; i < times; i++)
-            sweep_disturb(&dice, &script, true);
+            sweep_disturb(&dice, &script, strstr(dv_buf_text(&script), "oc.backwards") == NULL);
         struct sim_setup setup = {.seed = seed, .script = dv_buf_text(&script), .field = sweep_roll(&dice, 6) == 0, .lenient = true};
         sim_run(&setup, &out);
         bool sound = out.broken[0] == '\0' && !dv_streq(out.result, "Failed") && !dv_streq(out.result, "");

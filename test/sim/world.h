@@ -354,7 +354,7 @@ void world_offsets_pump(struct world_connector *connector);
 void world_connector_flush_soon(struct world_connector *connector);
 void world_pending_free(struct world_connector *connector);
 
-/* world_faults.c: "a:md.level=2; @MessagesBothWays.Settle+500 b:pod.restart" */
+/* world_faults.c, world_script.c: "a:md.level=2; @MessagesBothWays.Settle+500 b:pod.restart" */
 void world_script(struct world *world, const char *script);
 void world_script_look(struct world *world); /* starts what has become due */
 void world_act(struct world *world, const char *what);
