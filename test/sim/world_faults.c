@@ -59,6 +59,16 @@ static const struct {
     MANNER("replicate", replicate),
 };
 
+static const struct {
+    const char *name;
+    size_t at;
+} faults_kafka_numbers[] = {
+    {"group.members", offsetof(struct world_kafka, group_members)},
+    {"kafka.loseProduce", offsetof(struct world_kafka, lose_produce)},
+    {"kafka.loseCommit", offsetof(struct world_kafka, lose_commit)},
+    {"kafka.denyAsk", offsetof(struct world_kafka, refuse_ask)},
+};
+
 /* ---------------------------------------------------------------- deeds */
 
 struct fault {
@@ -101,26 +111,6 @@ static void fault_kafka_refuse(const struct fault *f)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (dv_streq(kinds[i].name, f->value))
             fault_kafka(f)->refuse = kinds[i].kind;
-}
-
-static void fault_deny_ask(const struct fault *f)
-{
-    fault_kafka(f)->refuse_ask = f->number;
-}
-
-static void fault_members(const struct fault *f)
-{
-    fault_kafka(f)->group_members = f->number;
-}
-
-static void fault_lose_produce(const struct fault *f)
-{
-    fault_kafka(f)->lose_produce = f->number;
-}
-
-static void fault_lose_commit(const struct fault *f)
-{
-    fault_kafka(f)->lose_commit = f->number;
 }
 
 static void fault_topic_remove(const struct fault *f)
@@ -523,11 +513,7 @@ static const struct {
 } faults_deeds[] = {
     {"kafka.down", fault_kafka_down},
     {"kafka.refuse", fault_kafka_refuse},
-    {"kafka.denyAsk", fault_deny_ask},
-    {"kafka.loseProduce", fault_lose_produce},
-    {"kafka.loseCommit", fault_lose_commit},
     {"kafka.same", fault_same_cluster},
-    {"group.members", fault_members},
     {"topic.remove", fault_topic_remove},
     {"topic.partitions", fault_topic_partitions},
     {"topic.logAppend", fault_topic_log_append},
@@ -578,9 +564,19 @@ static const struct {
     {"delete", fault_delete},
 };
 
-static void fault_set(struct fault *f, size_t at)
+static bool fault_number(struct fault *f, const char *name)
 {
-    memcpy((char *)&fault_dist(f)->manners + at, &f->number, sizeof f->number);
+    for (size_t i = 0; i < sizeof faults_numbers / sizeof faults_numbers[0]; i++)
+        if (dv_streq(faults_numbers[i].name, name)) {
+            memcpy((char *)&fault_dist(f)->manners + faults_numbers[i].at, &f->number, sizeof f->number);
+            return true;
+        }
+    for (size_t i = 0; i < sizeof faults_kafka_numbers / sizeof faults_kafka_numbers[0]; i++)
+        if (dv_streq(faults_kafka_numbers[i].name, name)) {
+            memcpy((char *)fault_kafka(f) + faults_kafka_numbers[i].at, &f->number, sizeof f->number);
+            return true;
+        }
+    return false;
 }
 
 /* "a:key=value", "b:key", "key" (of A) */
@@ -594,11 +590,8 @@ void world_act(struct world *world, const char *what)
     f.value = rest[len] == '=' ? rest + len + 1 : "";
     if (f.value[0] != '\0')
         (void)dv_parse_i64(f.value, INT64_MIN, INT64_MAX, &f.number);
-    for (size_t i = 0; i < sizeof faults_numbers / sizeof faults_numbers[0]; i++)
-        if (dv_streq(faults_numbers[i].name, name)) {
-            fault_set(&f, faults_numbers[i].at);
-            return;
-        }
+    if (fault_number(&f, name))
+        return;
     for (size_t i = 0; i < sizeof faults_deeds / sizeof faults_deeds[0]; i++)
         if (dv_streq(faults_deeds[i].name, name)) {
             faults_deeds[i].deed(&f);
