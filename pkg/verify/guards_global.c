@@ -6,12 +6,16 @@
 
 /* ---------------------------------------------------------------- access to the systems */
 
+#define GLOBAL_FAILURE_MS 30000 /* readers tell their trouble every 10 s, questions fail within 15 s */
+
 static const struct verify_stamp *global_failing(struct turn *t, enum dv_err_kind kind)
 {
     for (int side = 0; side < MODEL_SIDES; side++) {
         for (int fact = 0; fact < VF_COUNT; fact++) {
             const struct verify_stamp *stamp = &t->s->side[side].stamp[fact];
-            if (stamp->failed_ms <= stamp->as_of_ms || stamp->err.kind != kind)
+            bool passing = kind == DV_ERR_UNREACHABLE || kind == DV_ERR_TIMEOUT;
+            bool old = fact < VF_ASKED_COUNT && t->now - stamp->failed_ms > GLOBAL_FAILURE_MS; /* nobody has asked again */
+            if (stamp->failed_ms <= stamp->as_of_ms || stamp->err.kind != kind || (passing && old))
                 continue;
             turn_say(t, "%s: %s", turn_name(t, (enum model_side)side), stamp->err.text);
             return stamp;
