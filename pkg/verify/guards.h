@@ -70,6 +70,7 @@ bool connectors_on(struct turn *t);
 bool connectors_fell(struct turn *t);
 bool connectors_held(struct turn *t);
 bool partition_unassigned(struct turn *t);
+bool committer_elsewhere(struct turn *t);
 bool connector_off(struct turn *t, enum model_side side, enum model_connector connector);
 /* Its group is of the new protocol and cannot be described: the object, held one reconcile interval, is the evidence. */
 bool connector_blind(const struct turn *t, enum model_side side, enum model_connector connector);

@@ -4,9 +4,6 @@
 #include "base/mem.h"
 #include "verify/guards.h"
 
-#define SIDES(side) (int side = 0; side < MODEL_SIDES; side++)
-#define CONNECTORS(c) (int c = 0; c < MODEL_CONNECTORS; c++)
-
 static void apply_waits(struct turn *t, enum model_side side, enum model_connector connector, const char *what)
 {
     (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s: %s", model_connector_text(connector), turn_name(t, side), what);
@@ -17,36 +14,31 @@ static void apply_waits(struct turn *t, enum model_side side, enum model_connect
 bool declared_all(struct turn *t)
 {
     struct model_switches want;
-    for
-        SIDES(side)
-    if (turn_want(t, (enum model_side)side, &want) && !turn_declared(t, (enum model_side)side, &want))
-        return false;
+    EACH_SIDE (side)
+        if (turn_want(t, (enum model_side)side, &want) && !turn_declared(t, (enum model_side)side, &want))
+            return false;
     /* An equal text is not written; from here on the run answers for it. */
-    for
-        SIDES(side)
-        {
-            struct model_run *run = &t->st->run;
-            if (!turn_want(t, (enum model_side)side, &want))
-                continue;
-            if (!run->have_left[side] || memcmp(&run->left[side], &want, sizeof want) != 0)
-                evidence_values(t, (enum model_side)side, false);
-            run->left[side] = want;
-            run->have_left[side] = true;
-        }
+    EACH_SIDE (side) {
+        struct model_run *run = &t->st->run;
+        if (!turn_want(t, (enum model_side)side, &want))
+            continue;
+        if (!run->have_left[side] || memcmp(&run->left[side], &want, sizeof want) != 0)
+            evidence_values(t, (enum model_side)side, false);
+        run->left[side] = want;
+        run->have_left[side] = true;
+    }
     return true;
 }
 
 void write_values(struct turn *t)
 {
     struct model_switches want;
-    for
-        SIDES(side)
-        {
-            if (!turn_want(t, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
-                continue;
-            intent_values(t, (enum model_side)side);
-            return;
-        }
+    EACH_SIDE (side) {
+        if (!turn_want(t, (enum model_side)side, &want) || turn_declared(t, (enum model_side)side, &want))
+            continue;
+        intent_values(t, (enum model_side)side);
+        return;
+    }
 }
 
 /* ---------------------------------------------------------------- applied, on, off */
@@ -78,22 +70,18 @@ static bool apply_object_gone(struct turn *t, enum model_side side, enum model_c
 bool applied(struct turn *t)
 {
     struct model_switches want;
-    for
-        SIDES(side)
-        {
-            if (!turn_want(t, (enum model_side)side, &want))
-                continue;
-            if (t->s->side[side].stamp[VF_CONNECTORS].as_of_ms == 0)
+    EACH_SIDE (side) {
+        if (!turn_want(t, (enum model_side)side, &want))
+            continue;
+        if (t->s->side[side].stamp[VF_CONNECTORS].as_of_ms == 0)
+            return false;
+        EACH_CONNECTOR (c) {
+            enum model_connector connector = (enum model_connector)c;
+            bool on = turn_wants_connector(t, (enum model_side)side, connector);
+            if (on ? !apply_object_there(t, (enum model_side)side, connector) : !apply_object_gone(t, (enum model_side)side, connector))
                 return false;
-        for
-            CONNECTORS(c)
-            {
-                enum model_connector connector = (enum model_connector)c;
-                bool on = turn_wants_connector(t, (enum model_side)side, connector);
-                if (on ? !apply_object_there(t, (enum model_side)side, connector) : !apply_object_gone(t, (enum model_side)side, connector))
-                    return false;
-            }
         }
+    }
     t->m->applied_row = (int)t->step->row;
     return true;
 }
@@ -188,15 +176,13 @@ static bool apply_side(struct turn *t, enum model_side side, bool *blind)
         (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s", verify_fact_text(VF_GROUPS), turn_name(t, side));
         return false;
     }
-    for
-        CONNECTORS(c)
-        {
-            enum model_connector connector = (enum model_connector)c;
-            bool ok = turn_wants_connector(t, side, connector) ? apply_on(t, side, connector, blind) : connector_off(t, side, connector);
-            *blind = *blind || connector_blind(t, side, connector);
-            if (!ok)
-                return false;
-        }
+    EACH_CONNECTOR (c) {
+        enum model_connector connector = (enum model_connector)c;
+        bool ok = turn_wants_connector(t, side, connector) ? apply_on(t, side, connector, blind) : connector_off(t, side, connector);
+        *blind = *blind || connector_blind(t, side, connector);
+        if (!ok)
+            return false;
+    }
     return true;
 }
 
@@ -204,20 +190,16 @@ static bool apply_side(struct turn *t, enum model_side side, bool *blind)
 static void apply_score(struct turn *t)
 {
     int64_t score = 0;
-    for
-        SIDES(side)
-        {
-            const struct verify_side *facts = &t->s->side[side];
-            for (size_t i = 0; i < facts->pod_count; i++)
-                score += facts->pods[i]->ready;
-        for
-            CONNECTORS(c)
-            {
-                const struct verify_connector *fact = turn_connector(t, (enum model_side)side, (enum model_connector)c);
-                bool on = turn_wants_connector(t, (enum model_side)side, (enum model_connector)c);
-                score += on ? (fact != NULL ? 1 + fact->fact->tasks_running : 0) : (fact == NULL);
-            }
+    EACH_SIDE (side) {
+        const struct verify_side *facts = &t->s->side[side];
+        for (size_t i = 0; i < facts->pod_count; i++)
+            score += facts->pods[i]->ready;
+        EACH_CONNECTOR (c) {
+            const struct verify_connector *fact = turn_connector(t, (enum model_side)side, (enum model_connector)c);
+            bool on = turn_wants_connector(t, (enum model_side)side, (enum model_connector)c);
+            score += on ? (fact != NULL ? 1 + fact->fact->tasks_running : 0) : (fact == NULL);
         }
+    }
     if (score > t->m->best_score) {
         t->m->best_score = score;
         turn_progress(t);
@@ -262,23 +244,21 @@ int64_t unsubscribed_partition(struct turn *t, enum model_side side)
 /* Stable, and still nobody reads the partition after arrival: the pattern does not match. */
 bool partition_unassigned(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            int64_t partition = unsubscribed_partition(t, (enum model_side)side);
-            if (partition < 0)
-                continue;
-            int64_t since = t->m->progress_ms > t->m->step_since_ms ? t->m->progress_ms : t->m->step_since_ms;
-            int64_t due = turn_undisturbed(t, since) + verify_arrival_ms(t->s);
-            turn_wake(t, due);
-            if (t->now < due)
-                return false;
-            const struct verify_connector *fact = turn_connector(t, (enum model_side)side, MODEL_MD);
-            turn_say(t, "the Message Distributor of %s reads no partition %lld of topic %s: its topics are \"%s\"",
-                     turn_name(t, (enum model_side)side), (long long)partition, turn_cluster(t, (enum model_side)side)->topic,
-                     fact != NULL && fact->fact->topics != NULL ? fact->fact->topics : "not shown");
-            return true;
-        }
+    EACH_SIDE (side) {
+        int64_t partition = unsubscribed_partition(t, (enum model_side)side);
+        if (partition < 0)
+            continue;
+        int64_t since = t->m->progress_ms > t->m->step_since_ms ? t->m->progress_ms : t->m->step_since_ms;
+        int64_t due = turn_undisturbed(t, since) + verify_arrival_ms(t->s);
+        turn_wake(t, due);
+        if (t->now < due)
+            return false;
+        const struct verify_connector *fact = turn_connector(t, (enum model_side)side, MODEL_MD);
+        turn_say(t, "the Message Distributor of %s reads no partition %lld of topic %s: its topics are \"%s\"",
+                 turn_name(t, (enum model_side)side), (long long)partition, turn_cluster(t, (enum model_side)side)->topic,
+                 fact != NULL && fact->fact->topics != NULL ? fact->fact->topics : "not shown");
+        return true;
+    }
     return false;
 }
 
@@ -324,4 +304,20 @@ bool ts_topic_ready(struct turn *t)
     (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "Write on topic %s of %s for %.60s", turn_cluster(t, far)->timestamps_topic,
                     turn_name(t, far), t->s->side[far].write_ts.principal);
     return false;
+}
+
+/* The timestamps topic that the spec names is there, but the Offset Committer reads another one. */
+bool committer_elsewhere(struct turn *t)
+{
+    const struct fact_group *group = turn_group(t, t->far, MODEL_OC);
+    if (group == NULL || group->state != FACT_GROUP_STABLE || group->assignment_count == 0 || !turn_side(t, t->far)->ts_topic.found ||
+        apply_unassigned(t, t->far, MODEL_OC, group) < 0)
+        return false;
+    int64_t due = turn_undisturbed(t, t->m->progress_ms) + verify_arrival_ms(t->s);
+    turn_wake(t, due);
+    if (t->now < due)
+        return false;
+    turn_say(t, "the Offset Committer of %s reads topic %s and not all of %s; check spec.timestampsTopic", turn_name(t, t->far),
+             group->assignments[0].topic, turn_cluster(t, t->far)->timestamps_topic);
+    return true;
 }

@@ -4,20 +4,16 @@
 #include "base/mem.h"
 #include "verify/guards.h"
 
-#define SIDES(side) (int side = 0; side < MODEL_SIDES; side++)
-
 bool access_missing(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            const char *missing = t->s->side[side].access_missing;
-            if (missing[0] == '\0')
-                continue;
-            turn_say(t, "%s: the controller may not %s in namespace %s", turn_name(t, (enum model_side)side), missing,
-                     turn_cluster(t, (enum model_side)side)->ns);
-            return true;
-        }
+    EACH_SIDE (side) {
+        const char *missing = t->s->side[side].access_missing;
+        if (missing[0] == '\0')
+            continue;
+        turn_say(t, "%s: the controller may not %s in namespace %s", turn_name(t, (enum model_side)side), missing,
+                 turn_cluster(t, (enum model_side)side)->ns);
+        return true;
+    }
     return false;
 }
 
@@ -68,16 +64,14 @@ bool cluster_same(struct turn *t)
 
 bool topic_not_found(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            const struct verify_side *facts = &t->s->side[side];
-            if (facts->stamp[VF_TEST_TOPIC].as_of_ms == 0 || facts->test_topic.found)
-                continue;
-            turn_say(t, "topic %s does not exist on %s; create it on both clusters with the same number of partitions",
-                     turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
-            return true;
-        }
+    EACH_SIDE (side) {
+        const struct verify_side *facts = &t->s->side[side];
+        if (facts->stamp[VF_TEST_TOPIC].as_of_ms == 0 || facts->test_topic.found)
+            continue;
+        turn_say(t, "topic %s does not exist on %s; create it on both clusters with the same number of partitions",
+                 turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
+        return true;
+    }
     return false;
 }
 
@@ -95,15 +89,13 @@ static const char *init_topic_flaw(const struct turn *t, const struct fact_topic
 bool topic_unsuitable(struct turn *t)
 {
     const struct fact_topic *topic[MODEL_SIDES] = {&t->s->side[MODEL_A].test_topic, &t->s->side[MODEL_B].test_topic};
-    for
-        SIDES(side)
-        {
-            const char *flaw = topic[side]->found ? init_topic_flaw(t, topic[side]) : NULL;
-            if (flaw == NULL)
-                continue;
-            turn_say(t, "topic %s on %s %s", turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), flaw);
-            return true;
-        }
+    EACH_SIDE (side) {
+        const char *flaw = topic[side]->found ? init_topic_flaw(t, topic[side]) : NULL;
+        if (flaw == NULL)
+            continue;
+        turn_say(t, "topic %s on %s %s", turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), flaw);
+        return true;
+    }
     if (!topic[0]->found || !topic[1]->found || topic[0]->partitions == topic[1]->partitions)
         return false;
     turn_say(t, "the test topic has %d partitions on %s and %d on %s; they must be equal", topic[0]->partitions, turn_name(t, MODEL_A),
@@ -122,23 +114,21 @@ bool partitions_too_many(struct turn *t)
 
 bool group_not_empty(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
-            if (group == NULL)
-                continue;
-            bool unknown = group->listed && group->state == FACT_GROUP_DEAD;
-            if (group->members == 0 && !unknown)
-                continue;
-            if (unknown)
-                turn_say(t, "group %s on %s uses the new consumer protocol and cannot be described; use another test group", group->name,
-                         turn_name(t, (enum model_side)side));
-            else
-                turn_say(t, "group %s on %s has %d members; use a test group that nobody uses", group->name,
-                         turn_name(t, (enum model_side)side), group->members);
-            return true;
-        }
+    EACH_SIDE (side) {
+        const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
+        if (group == NULL)
+            continue;
+        bool unknown = group->listed && group->state == FACT_GROUP_DEAD;
+        if (group->members == 0 && !unknown)
+            continue;
+        if (unknown)
+            turn_say(t, "group %s on %s uses the new consumer protocol and cannot be described; use another test group", group->name,
+                     turn_name(t, (enum model_side)side));
+        else
+            turn_say(t, "group %s on %s has %d members; use a test group that nobody uses", group->name,
+                     turn_name(t, (enum model_side)side), group->members);
+        return true;
+    }
     return false;
 }
 
@@ -154,19 +144,17 @@ static bool init_as_left(struct turn *t, enum model_side side)
 
 bool distribution_on(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            const struct verify_values *values = t->s->side[side].values;
-            if (t->spec->take_over || values == NULL || values->declared[MODEL_SW_DISTRIBUTION] != VERIFY_ON ||
-                init_as_left(t, (enum model_side)side))
-                continue;
-            turn_say(t,
-                     "distribution is already on in the values of %s; a run would switch it off first: switch it off yourself or set "
-                     "spec.takeOver",
-                     turn_name(t, (enum model_side)side));
-            return true;
-        }
+    EACH_SIDE (side) {
+        const struct verify_values *values = t->s->side[side].values;
+        if (t->spec->take_over || values == NULL || values->declared[MODEL_SW_DISTRIBUTION] != VERIFY_ON ||
+            init_as_left(t, (enum model_side)side))
+            continue;
+        turn_say(t,
+                 "distribution is already on in the values of %s; a run would switch it off first: switch it off yourself or set "
+                 "spec.takeOver",
+                 turn_name(t, (enum model_side)side));
+        return true;
+    }
     return false;
 }
 
@@ -175,39 +163,35 @@ bool preflight_unknown(struct turn *t)
     static const enum verify_fact needed[] = {VF_ACCESS,     VF_VALUES,     VF_CONNECT,  VF_CONNECTORS, VF_PODS,   VF_CLUSTER_ID,
                                               VF_TEST_TOPIC, VF_READ_RIGHT, VF_TEST_LOG, VF_ACLS,       VF_GROUPS, VF_TEST_COMMITS};
     bool unknown = false;
-    for
-        SIDES(side)
-        {
-            for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
-                bool after = needed[i] == VF_READ_RIGHT || needed[i] == VF_TEST_LOG || needed[i] == VF_TEST_COMMITS;
-                if (after && !t->s->side[side].test_topic.found)
-                    continue;
-                if (turn_fresh(t, (enum model_side)side, needed[i], needed[i] < VF_ASKED_COUNT ? t->m->step_since_ms : 0))
-                    continue;
-                unknown = true;
-                (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s", verify_fact_text(needed[i]),
-                                turn_name(t, (enum model_side)side));
-            }
+    EACH_SIDE (side) {
+        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+            bool after = needed[i] == VF_READ_RIGHT || needed[i] == VF_TEST_LOG || needed[i] == VF_TEST_COMMITS;
+            if (after && !t->s->side[side].test_topic.found)
+                continue;
+            if (turn_fresh(t, (enum model_side)side, needed[i], needed[i] < VF_ASKED_COUNT ? t->m->step_since_ms : 0))
+                continue;
+            unknown = true;
+            (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s", verify_fact_text(needed[i]),
+                            turn_name(t, (enum model_side)side));
         }
+    }
     return unknown;
 }
 
 void remember_before(struct turn *t)
 {
     struct model_run *run = &t->st->run;
-    for
-        SIDES(side)
-        {
-            const struct verify_values *values = t->s->side[side].values;
-            bool interrupts = values->declared[MODEL_SW_DISTRIBUTION] == VERIFY_ON;
-            for (int i = 0; i < MODEL_SWITCHES; i++)
-                run->before[side].on[i] = values->declared[i] == VERIFY_ON;
-            run->have_before[side] = true;
-            run->have_left[side] = false;
-            if (interrupts)
-                turn_event(t, true, "DistributionInterrupted", "distribution of %s is on and is switched off now for the verification",
-                           turn_name(t, (enum model_side)side));
-        }
+    EACH_SIDE (side) {
+        const struct verify_values *values = t->s->side[side].values;
+        bool interrupts = values->declared[MODEL_SW_DISTRIBUTION] == VERIFY_ON;
+        for (int i = 0; i < MODEL_SWITCHES; i++)
+            run->before[side].on[i] = values->declared[i] == VERIFY_ON;
+        run->have_before[side] = true;
+        run->have_left[side] = false;
+        if (interrupts)
+            turn_event(t, true, "DistributionInterrupted", "distribution of %s is on and is switched off now for the verification",
+                       turn_name(t, (enum model_side)side));
+    }
 }
 
 /* ---------------------------------------------------------------- InitA, InitB */

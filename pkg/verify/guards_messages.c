@@ -5,8 +5,6 @@
 #include "base/mem.h"
 #include "verify/guards.h"
 
-#define SIDES(side) (int side = 0; side < MODEL_SIDES; side++)
-
 /* ---------------------------------------------------------------- start offsets and readers */
 
 bool marks_taken(struct turn *t)
@@ -19,35 +17,30 @@ void take_marks(struct turn *t)
 {
     struct model_run *run = &t->st->run;
     bool known = true;
-    for
-        SIDES(side)
-    known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
+    EACH_SIDE (side)
+        known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
     if (!known || run->partitions > 0)
         return;
     int32_t n = t->s->side[MODEL_A].test_log->partitions;
     if (n != t->s->side[MODEL_B].test_log->partitions || n < 1 || n > MODEL_PARTITIONS_MAX)
         return;
     run->partitions = n;
-    for
-        SIDES(side)
-        {
-            run->start_offsets[side] = dv_calloc((size_t)n, sizeof(int64_t));
-            memcpy(run->start_offsets[side], t->s->side[side].test_log->high, (size_t)n * sizeof(int64_t));
-        }
+    EACH_SIDE (side) {
+        run->start_offsets[side] = dv_calloc((size_t)n, sizeof(int64_t));
+        memcpy(run->start_offsets[side], t->s->side[side].test_log->high, (size_t)n * sizeof(int64_t));
+    }
 }
 
 /* The readers stand at the end of every partition: nothing that is produced from now on can be missed. */
 bool readers_ready(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            if (t->s->side[side].reader_at_ms != 0)
-                continue;
-            (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the reader of topic %s on %s to reach the log end",
-                            turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
-            return false;
-        }
+    EACH_SIDE (side) {
+        if (t->s->side[side].reader_at_ms != 0)
+            continue;
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the reader of topic %s on %s to reach the log end",
+                        turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side));
+        return false;
+    }
     return true;
 }
 
@@ -68,16 +61,13 @@ void produce_far(struct turn *t)
 static bool messages_caught_up(struct turn *t, int64_t since_ms)
 {
     bool caught = true;
-    for
-        SIDES(side)
-        {
-            const struct verify_side *facts = &t->s->side[side];
-            bool known =
-                turn_fresh(t, (enum model_side)side, VF_TEST_LOG, since_ms) && facts->test_log != NULL && facts->reader_next != NULL;
-            caught = caught && known;
-            for (int32_t p = 0; caught && p < facts->test_log->partitions && p < t->st->run.partitions; p++)
-                caught = facts->reader_next[p] >= facts->test_log->high[p];
-        }
+    EACH_SIDE (side) {
+        const struct verify_side *facts = &t->s->side[side];
+        bool known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, since_ms) && facts->test_log != NULL && facts->reader_next != NULL;
+        caught = caught && known;
+        for (int32_t p = 0; caught && p < facts->test_log->partitions && p < t->st->run.partitions; p++)
+            caught = facts->reader_next[p] >= facts->test_log->high[p];
+    }
     return caught;
 }
 
@@ -132,15 +122,13 @@ static void messages_score(struct turn *t)
         turn_progress(t);
     }
     int64_t commits = 0;
-    for
-        SIDES(side)
-        {
-            const struct fact_offsets *md = t->s->side[side].md_commits;
-            const struct fact_offsets *log = t->s->side[side].test_log;
-            for (int32_t p = 0; md != NULL && log != NULL && p < md->partitions && p < log->partitions; p++)
-                if (md->high[p] > 0) /* none yet is nothing, not less than nothing */
-                    commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
-        }
+    EACH_SIDE (side) {
+        const struct fact_offsets *md = t->s->side[side].md_commits;
+        const struct fact_offsets *log = t->s->side[side].test_log;
+        for (int32_t p = 0; md != NULL && log != NULL && p < md->partitions && p < log->partitions; p++)
+            if (md->high[p] > 0) /* none yet is nothing, not less than nothing */
+                commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
+    }
     if (commits > t->m->best_commit) {
         t->m->best_commit = commits;
         turn_progress(t);
@@ -239,10 +227,9 @@ bool commits_passed(struct turn *t)
 {
     messages_score(t);
     bool passed = true;
-    for
-        SIDES(side)
-    if (turn_wants_connector(t, (enum model_side)side, MODEL_MD))
-        passed = messages_side_passed(t, (enum model_side)side) && passed;
+    EACH_SIDE (side)
+        if (turn_wants_connector(t, (enum model_side)side, MODEL_MD))
+            passed = messages_side_passed(t, (enum model_side)side) && passed;
     return passed;
 }
 
@@ -303,21 +290,18 @@ bool distribution_stalled(struct turn *t)
 bool mark_known(struct turn *t)
 {
     bool known = true;
-    for
-        SIDES(side)
-    known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
+    EACH_SIDE (side)
+        known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms) && t->s->side[side].test_log != NULL && known;
     return known;
 }
 
 void set_mark(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            const struct fact_offsets *log = t->s->side[side].test_log;
-            for (int32_t p = 0; p < log->partitions && p < MODEL_PARTITIONS_MAX; p++)
-                t->m->mark[side][p] = log->high[p];
-        }
+    EACH_SIDE (side) {
+        const struct fact_offsets *log = t->s->side[side].test_log;
+        for (int32_t p = 0; p < log->partitions && p < MODEL_PARTITIONS_MAX; p++)
+            t->m->mark[side][p] = log->high[p];
+    }
 }
 
 #define LAG_LOOK_MAX 1000 /* records that are read again to find out what they are */
@@ -381,22 +365,19 @@ void read_again(struct turn *t)
 
 bool read_again_complete(struct turn *t)
 {
-    for
-        SIDES(side)
-        {
-            const struct verify_side *facts = &t->s->side[side];
-            if (facts->reader_at_ms <= t->m->reread_ms || !turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms))
-                return false;
-        }
+    EACH_SIDE (side) {
+        const struct verify_side *facts = &t->s->side[side];
+        if (facts->reader_at_ms <= t->m->reread_ms || !turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms))
+            return false;
+    }
     return t->s->probes != NULL && messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);
 }
 
 bool read_again_missing(struct turn *t)
 {
-    for
-        SIDES(side)
-    if (t->s->side[side].reader_at_ms <= t->m->reread_ms)
-        return false;
+    EACH_SIDE (side)
+        if (t->s->side[side].reader_at_ms <= t->m->reread_ms)
+            return false;
     if (turn_step_age(t) < verify_arrival_ms(t->s)) {
         turn_wake(t, t->m->step_since_ms + verify_arrival_ms(t->s));
         return false;

@@ -240,6 +240,7 @@ static const struct verify_row rows_lag[] = {
 #define OFFSETS_ROWS                                                                                                                 \
     APPLY_ROWS("WriteCommitter", "AppliedCommitter", "CommitterOn"),                                                                 \
         ROW("CommitterOn", ts_topic_missing, nothing, OUT_STOP, TimestampsTopicNotFound, NULL),                                      \
+        ROW("CommitterOn", committer_elsewhere, nothing, OUT_STOP, TimestampsTopicNotFound, NULL),                                   \
         ON_ROWS("CommitterOn", "CommitterHeld", "TimestampsTopic"),                                                                  \
         ROW("TimestampsTopic", ts_topic_ready, nothing, OUT_GO, None, "WriteDistributor"),                                           \
         ROW("TimestampsTopic", ts_topic_missing, nothing, OUT_STOP, TimestampsTopicNotFound, NULL),                                  \

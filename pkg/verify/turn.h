@@ -4,6 +4,9 @@
 
 #include "verify/verify.h"
 
+#define EACH_SIDE(side) for (int side = 0; side < MODEL_SIDES; side++)
+#define EACH_CONNECTOR(c) for (int c = 0; c < MODEL_CONNECTORS; c++)
+
 struct turn {
     const struct verify_snapshot *s;
     const struct model_spec *spec;
