@@ -150,6 +150,17 @@ static void connector_spec(struct fact_connector *connector, const json_t *spec)
     connector->spec_hash = connector_hash(spec);
 }
 
+/* Strimzi waits n * n + n minutes after the n-th restart in a row, an hour at most. */
+static void connector_restarts(struct fact_connector *connector, const json_t *restarts)
+{
+    int64_t count = distributor_json_int(json_object_get(restarts, "count"), 0);
+    int64_t last_ms = strimzi_time(json_object_get(restarts, "lastRestartTimestamp"));
+    int64_t minutes = count > 7 ? 60 : count * count + count;
+    connector->auto_restarts = count;
+    connector->restarted_ms = last_ms;
+    connector->restart_due_ms = count > 0 && last_ms > 0 ? last_ms + minutes * 60000 : 0;
+}
+
 struct fact_connector *distributor_connector(const json_t *object)
 {
     struct fact_connector *connector = dv_alloc(sizeof *connector);
@@ -169,7 +180,7 @@ struct fact_connector *distributor_connector(const json_t *object)
         connector_trace(connector, json_object_get(observed, "connector"));
     connector_tasks(connector, json_object_get(observed, "tasks"));
     connector_conditions(connector, object);
-    connector->auto_restarts = distributor_json_int(distributor_json_at(status, "autoRestart", "count", NULL), 0);
+    connector_restarts(connector, json_object_get(status, "autoRestart"));
     connector_spec(connector, json_object_get(object, "spec"));
     return connector;
 }

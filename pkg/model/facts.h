@@ -47,6 +47,8 @@ struct fact_connector {
     int32_t first_failed_task; /* -1: none */
     int64_t auto_restarts;     /* status.autoRestart.count; 0 when absent */
     bool auto_restart_on;      /* spec.autoRestart.enabled */
+    int64_t restarted_ms;      /* wall: status.autoRestart.lastRestartTimestamp; 0 when absent */
+    int64_t restart_due_ms;    /* wall: what FAILED since then is restarted no sooner; 0 when absent */
     bool want_stopped;         /* spec.state stopped or paused, or spec.pause */
     char *class_name;
     char *group_override; /* config consumer.override.group.id; NULL */

@@ -205,11 +205,17 @@ static int64_t global_rights_due(struct turn *t, enum model_side side)
 {
     const struct verify_memory *m = t->m;
     int64_t since = m->written_ms[side] != 0 ? m->written_ms[side] : m->stage_since_ms;
-    bool auto_restart = false;
-    for (size_t i = 0; i < t->s->side[side].connector_count; i++)
-        auto_restart = auto_restart || t->s->side[side].connectors[i].fact->auto_restart_on;
-    int64_t due = m->job_done_ms[side] != 0 ? m->job_done_ms[side] : since + verify_arrival_ms(t->s);
-    return auto_restart ? due + t->spec->reconcile_ms : due;
+    int64_t given = m->job_done_ms[side] != 0 ? m->job_done_ms[side] : since + verify_arrival_ms(t->s);
+    int64_t due = given;
+    for (size_t i = 0; i < t->s->side[side].connector_count; i++) {
+        const struct fact_connector *fact = t->s->side[side].connectors[i].fact;
+        int64_t from_wall = t->now - t->s->now.wall_ms;
+        bool in_vain = fact->restart_due_ms != 0 && fact->restarted_ms + from_wall < given; /* the next one is waited for */
+        int64_t restart = in_vain && fact->restart_due_ms + from_wall > given ? fact->restart_due_ms + from_wall : given;
+        if (fact->auto_restart_on && restart + t->spec->reconcile_ms > due)
+            due = restart + t->spec->reconcile_ms;
+    }
+    return due;
 }
 
 static bool global_rights_count(struct turn *t, enum model_side side)

@@ -66,6 +66,7 @@ static void want_fact(const char *name, const json_t *expect, const struct fact_
     want_number(name, expect, "authorization", fact->authorization);
     want_number(name, expect, "pluginMissing", fact->plugin_missing);
     want_number(name, expect, "conflict", fact->conflict);
+    want_number(name, expect, "restartDueAfter", fact->restart_due_ms - fact->restarted_ms);
     want_text(name, expect, "cause", fact->cause);
     want_text(name, expect, "reason", fact->not_ready_reason);
     want_text(name, expect, "cluster", fact->cluster);
