@@ -157,7 +157,7 @@ static void connector_restarts(struct fact_connector *connector, const json_t *r
     int64_t last_ms = strimzi_time(json_object_get(restarts, "lastRestartTimestamp"));
     int64_t minutes = count > 7 ? 60 : count * count + count;
     connector->auto_restarts = count;
-    connector->restarted_ms = last_ms;
+    connector->restarted_ms = count > 0 ? last_ms : 0;
     connector->restart_due_ms = count > 0 && last_ms > 0 ? last_ms + minutes * 60000 : 0;
 }
 
