@@ -9,12 +9,12 @@ test: $(CONTROLLER) $(UNIT_BIN) $(COMPONENT_BIN) $(SIM_BIN) ## what a change mus
 test-full: ## everything, with sanitizers, all e2e cases and the field profile
 	@$(MAKE) --no-print-directory MODE=asan build/asan/distverify-controller asan-programs
 	@$(MAKE) --no-print-directory MODE=release build/release/distverify-controller
-	@LAB=$(TEST_LAB) MODE=asan test/run lint unit sim lab lab-check component crd e2e-full field settled
+	@LAB=$(TEST_LAB) MODE=asan test/run lint unit sim lab lab-check component slow crd e2e-full field settled
 
 asan-programs: $(UNIT_BIN) $(COMPONENT_BIN) $(SIM_BIN)
 
 component: $(COMPONENT_BIN) ## component tests against a real API server and real brokers
-	@LAB=$(TEST_LAB) MODE=$(MODE) test/run lab component crd
+	@LAB=$(TEST_LAB) MODE=$(MODE) test/run lab component slow crd
 
 e2e: $(CONTROLLER) ## one or more end-to-end cases: make e2e CASE="healthy level-mismatch"
 	@MODE=$(MODE) test/e2e/run $(or $(CASE),healthy)
