@@ -144,6 +144,8 @@ static bool init_as_left(struct turn *t, enum model_side side)
 
 bool distribution_on(struct turn *t)
 {
+    if (t->s->side[MODEL_A].values == NULL || t->s->side[MODEL_B].values == NULL)
+        return false; /* the same side is named whichever came first */
     EACH_SIDE (side) {
         const struct verify_values *values = t->s->side[side].values;
         if (t->spec->take_over || values == NULL || values->declared[MODEL_SW_DISTRIBUTION] != VERIFY_ON ||
