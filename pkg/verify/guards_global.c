@@ -201,6 +201,8 @@ static bool global_each_wanted(struct turn *t, bool (*bad)(struct turn *t, enum 
 }
 
 /* When this revision's init job has had its chance: findings about rights count from then on. */
+#define RESTART_MARGIN_MS 30000 /* an operator's round takes its time, and so does the restart before it shows */
+
 static int64_t global_rights_due(struct turn *t, enum model_side side)
 {
     const struct verify_memory *m = t->m;
@@ -212,8 +214,8 @@ static int64_t global_rights_due(struct turn *t, enum model_side side)
         int64_t from_wall = t->now - t->s->now.wall_ms;
         bool in_vain = fact->restart_due_ms != 0 && fact->restarted_ms + from_wall < given; /* the next one is waited for */
         int64_t restart = in_vain && fact->restart_due_ms + from_wall > given ? fact->restart_due_ms + from_wall : given;
-        if (fact->auto_restart_on && restart + t->spec->reconcile_ms > due)
-            due = restart + t->spec->reconcile_ms;
+        if (fact->auto_restart_on && restart + t->spec->reconcile_ms + RESTART_MARGIN_MS > due)
+            due = restart + t->spec->reconcile_ms + RESTART_MARGIN_MS;
     }
     return due;
 }

@@ -283,11 +283,19 @@ static void task_refused_restarting(struct scene *scene)
     md(scene)->auto_restart_on = true;
 }
 
-static void task_refused_restarted(struct scene *scene)
+/* The operator's round began in time, its restart shows a moment later. */
+static void task_refused_at_the_round(struct scene *scene)
 {
     task_refused_restarting(scene);
     scene->memory.progress_ms += RECONCILE;
     scene_later(scene, RECONCILE);
+}
+
+static void task_refused_restarted(struct scene *scene)
+{
+    task_refused_restarting(scene);
+    scene->memory.progress_ms += RECONCILE + 30000;
+    scene_later(scene, RECONCILE + 30000);
 }
 
 static const struct scene_case connectors[] = {
@@ -309,6 +317,7 @@ static const struct scene_case connectors[] = {
      "lacks Write on topic distribution-test of Kafka cluster dc2"},
     {"refused by a rule", WAITS, task_refused_by_a_rule, WANT_FAILED, REASON_AclMissing, "deny ACL"},
     {"refused, restart to come", WAITS, task_refused_restarting, WANT_STEP, REASON_None, "Arrive"},
+    {"refused, restart under way", WAITS, task_refused_at_the_round, WANT_STEP, REASON_None, "Arrive"},
     {"refused, restarted", WAITS, task_refused_restarted, WANT_FAILED, REASON_AclMissing, NULL},
 };
 
