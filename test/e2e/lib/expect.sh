@@ -34,8 +34,9 @@ normalised() {
 
 expect_message() {
   local key=$CASE${VARIANT:+/$VARIANT} message row
-  message=$(status .message | normalised)
+  message=$(status .message)
   ((${#message} <= 200)) || fail "the message has ${#message} characters"
+  message=$(normalised <<< "$message")
   row=$(printf '%s\t%s\t%s\t%s\t%s' "$key" "$result" "$stage" "$reason" "$message")
   if [[ $UPDATE ]]; then
     { grep -v "^$key	" "$GOLDEN" 2> /dev/null || true; echo "$row"; } | LC_ALL=C sort > "$GOLDEN.new"
