@@ -343,11 +343,13 @@ bool offset_not_moved_late(struct turn *t)
             continue;
         if (a.actual >= 0 && offsets_older(t, offsets_far(t), p, a.actual, a.actual + 1) < 0)
             return false; /* whether it stands at a record out of order is being asked */
+        char still[32] = "none";
+        if (a.actual >= 0)
+            (void)dv_format(still, sizeof still, "%lld", (long long)a.actual);
         turn_say(t,
-                 "timestamps records for group %s arrived on %s, but its offset in partition %d is still %lld; look at the Offset "
+                 "timestamps records for group %s arrived on %s, but its offset in partition %d is still %s; look at the Offset "
                  "Committer of %s",
-                 turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), p, (long long)a.actual,
-                 turn_name(t, offsets_far(t)));
+                 turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), p, still, turn_name(t, offsets_far(t)));
         return true;
     }
     return false;
