@@ -205,7 +205,7 @@ static bool global_each_wanted(struct turn *t, bool (*bad)(struct turn *t, enum 
 
 static int64_t global_rights_due(struct turn *t, enum model_side side)
 {
-    const struct verify_memory *m = t->m;
+    struct verify_memory *m = t->m;
     int64_t since = m->written_ms[side] != 0 ? m->written_ms[side] : m->stage_since_ms;
     int64_t given = m->job_done_ms[side] != 0 ? m->job_done_ms[side] : since + verify_arrival_ms(t->s);
     int64_t due = given;
@@ -217,6 +217,10 @@ static int64_t global_rights_due(struct turn *t, enum model_side side)
         if (fact->auto_restart_on && restart + t->spec->reconcile_ms + RESTART_MARGIN_MS > due)
             due = restart + t->spec->reconcile_ms + RESTART_MARGIN_MS;
     }
+    if (m->rights_given_ms[side] == given && m->rights_due_ms[side] > due)
+        due = m->rights_due_ms[side]; /* the restart that was waited for came: it is pardoned, not held against the connector */
+    m->rights_given_ms[side] = given;
+    m->rights_due_ms[side] = due;
     return due;
 }
 

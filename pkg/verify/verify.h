@@ -150,7 +150,9 @@ struct verify_memory {
     int64_t run_wall_offset_ms;      /* wall - monotonic when the run was taken up */
     int64_t written_ms[MODEL_SIDES]; /* our last write of the values; 0: none in this process */
     int64_t written_wall_ms[MODEL_SIDES];
-    int64_t job_done_ms[MODEL_SIDES]; /* this revision's init job was seen finished; 0: not */
+    int64_t job_done_ms[MODEL_SIDES];     /* this revision's init job was seen finished; 0: not */
+    int64_t rights_given_ms[MODEL_SIDES]; /* when this revision's rights are there at the latest, and from when findings about them count */
+    int64_t rights_due_ms[MODEL_SIDES];
     bool restarts_known[MODEL_SIDES][MODEL_CONNECTORS];
     int64_t restarts[MODEL_SIDES][MODEL_CONNECTORS];
     int64_t pod_lives[MODEL_SIDES]; /* which pods and containers there are; -1: unknown */

@@ -298,6 +298,39 @@ static void task_refused_restarted(struct scene *scene)
     scene_later(scene, RECONCILE + 30000);
 }
 
+static int64_t rights_given(const struct scene *scene)
+{
+    return scene->memory.stage_since_ms + verify_arrival_ms(&scene->s);
+}
+
+/* The last restart came before the rights; the next one is not due yet, or its round has not ended. */
+static void restarted_in_vain(struct scene *scene)
+{
+    task_refused_restarted(scene);
+    int64_t to_wall = scene->s.now.wall_ms - scene->s.now.mono_ms;
+    md(scene)->restarted_ms = rights_given(scene) - 1000 + to_wall;
+    md(scene)->restart_due_ms = scene->s.now.wall_ms - 1000;
+}
+
+/* And then it came: the count that rose is no failure. */
+static void restarted_in_time(struct scene *scene)
+{
+    restarted_automatically(scene);
+    scene->memory.progress_ms += RECONCILE + 30000;
+    scene_later(scene, RECONCILE + 30000);
+    md(scene)->auto_restart_on = true;
+    md(scene)->restarted_ms = scene->s.now.wall_ms;
+    md(scene)->restart_due_ms = scene->s.now.wall_ms + 360000;
+    scene->memory.rights_given_ms[MODEL_A] = rights_given(scene);
+    scene->memory.rights_due_ms[MODEL_A] = scene->s.now.mono_ms + 1;
+}
+
+static void restarted_too_late(struct scene *scene)
+{
+    restarted_in_time(scene);
+    scene_later(scene, 1);
+}
+
 static const struct scene_case connectors[] = {
     {"stranger", WAITS, stranger, WANT_FAILED, REASON_UnexpectedConnectorRunning, "KafkaConnector kafka/stranger"},
     {"stopped stranger", WAITS, stopped_stranger, WANT_STEP, REASON_None, "Arrive"},
@@ -318,6 +351,9 @@ static const struct scene_case connectors[] = {
     {"refused by a rule", WAITS, task_refused_by_a_rule, WANT_FAILED, REASON_AclMissing, "deny ACL"},
     {"refused, restart to come", WAITS, task_refused_restarting, WANT_STEP, REASON_None, "Arrive"},
     {"refused, restart under way", WAITS, task_refused_at_the_round, WANT_STEP, REASON_None, "Arrive"},
+    {"refused, restarted in vain", WAITS, restarted_in_vain, WANT_STEP, REASON_None, "Arrive"},
+    {"restarted in time", WAITS, restarted_in_time, WANT_STEP, REASON_None, "Arrive"},
+    {"restarted too late", WAITS, restarted_too_late, WANT_FAILED, REASON_TaskFailed, "restarted automatically 1 times"},
     {"refused, restarted", WAITS, task_refused_restarted, WANT_FAILED, REASON_AclMissing, NULL},
 };
 

@@ -280,8 +280,8 @@ static const struct scene_case moved[] = {
     MOVED("record missing, offset right", record_missing_but_right, WANT_STEP, None, "Moved"),
     MOVED("record missing, offset behind", record_missing_but_behind, WANT_FAILED, OffsetBehindTolerance, "2 records behind"),
     MOVED("not moved, not yet", not_moved_early, WANT_STEP, None, "Moved"),
-    MOVED("not moved", not_moved, WANT_FAILED, OffsetNotMoved, "is still -1"),
-    MOVED("commit gone", commit_gone, WANT_FAILED, OffsetNotMoved, "is still -1"),
+    MOVED("not moved", not_moved, WANT_FAILED, OffsetNotMoved, "is still none"),
+    MOVED("commit gone", commit_gone, WANT_FAILED, OffsetNotMoved, "is still none"),
     MOVED("commits not known", far_commits_unknown, WANT_STEP, None, "Moved"),
     MOVED("far cluster out of reach", out_of_reach, WANT_STEP, None, "Moved"),
 };
