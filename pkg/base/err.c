@@ -3,8 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+
+/* Also makes it valid UTF-8: it may have been cut within a character, and may come from a server. */
 static void err_clean_text(char *text)
 {
+    (void)dv_utf8_clean(text);
     for (char *p = text; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = ' ';

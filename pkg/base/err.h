@@ -33,7 +33,7 @@ struct dv_err {
     enum dv_err_kind kind;
     bool retry;                 /* the same call may succeed later without anybody's action */
     int code;                   /* HTTP status or library code, 0 when there is none */
-    char text[DV_ERR_TEXT_MAX]; /* one sentence, no line break */
+    char text[DV_ERR_TEXT_MAX]; /* one sentence, no line break; valid UTF-8 */
 };
 
 #define DV_ERR_INIT ((struct dv_err){.kind = DV_ERR_NONE})

@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 
 #define LINE_MAX_BYTES 8192
+#define LINE_END_BYTES 2 /* "}\n" */
 #define VALUE_MAX_BYTES 1024
 
 static struct dv_log_config log_config = {.level = DV_LOG_INFO, .fd = 2};
@@ -34,16 +35,15 @@ int dv_log_level_parse(const char *name, enum dv_log_level *level)
 
 static void log_quoted(struct dv_buf *line, const char *text)
 {
-    size_t n = strnlen(text, VALUE_MAX_BYTES);
     (void)dv_buf_adds(line, "\"");
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
+    for (const char *p = text; *p != '\0'; p++) {
+        unsigned char c = (unsigned char)*p;
         if (c == '"' || c == '\\')
             (void)dv_buf_addf(line, "\\%c", c);
         else if (c < 0x20 || c == 0x7f)
             (void)dv_buf_addf(line, "\\u%04x", c);
         else
-            (void)dv_buf_add(line, text + i, 1);
+            (void)dv_buf_add(line, p, 1);
     }
     (void)dv_buf_adds(line, "\"");
 }
@@ -55,23 +55,28 @@ static bool log_is_plain(const char *text)
     for (const char *p = text; *p != '\0'; p++)
         if ((unsigned char)*p <= 0x20 || *p == '"' || *p == '=' || *p == '\\' || *p == 0x7f)
             return false;
-    return strlen(text) <= VALUE_MAX_BYTES;
+    return true;
 }
 
+/* What does not fit as a whole is left out: a line that breaks off could not be told from the next. */
 static void log_pair(struct dv_buf *line, const char *key, const char *value)
 {
+    DV_CLEANUP_FREE char *clean = dv_utf8_clean(dv_strndup(value, VALUE_MAX_BYTES));
+    DV_CLEANUP_BUF struct dv_buf pair = DV_BUF_INIT(LINE_MAX_BYTES);
     if (log_config.json) {
-        (void)dv_buf_adds(line, ",");
-        log_quoted(line, key);
-        (void)dv_buf_adds(line, ":");
-        log_quoted(line, value);
-        return;
+        (void)dv_buf_adds(&pair, ",");
+        log_quoted(&pair, key);
+        (void)dv_buf_adds(&pair, ":");
+        log_quoted(&pair, clean);
+    } else {
+        (void)dv_buf_addf(&pair, " %s=", key);
+        if (log_is_plain(clean))
+            (void)dv_buf_adds(&pair, clean);
+        else
+            log_quoted(&pair, clean);
     }
-    (void)dv_buf_addf(line, " %s=", key);
-    if (log_is_plain(value))
-        (void)dv_buf_adds(line, value);
-    else
-        log_quoted(line, value);
+    if (line->len + pair.len + LINE_END_BYTES <= LINE_MAX_BYTES)
+        (void)dv_buf_add(line, dv_buf_text(&pair), pair.len);
 }
 
 static void log_head(struct dv_buf *line, enum dv_log_level level, const char *message)

@@ -144,12 +144,12 @@ char *dv_utf8_clean(char *text)
 
 int dv_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out)
 {
-    if (text == NULL || *text == '\0' || *text == ' ' || *text == '+')
+    if (text == NULL || (*text != '-' && (*text < '0' || *text > '9'))) /* strtoll also takes blanks and a plus */
         return -1;
     char *end = NULL;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (errno != 0 || *end != '\0' || value < min || value > max)
+    if (errno != 0 || end == text || *end != '\0' || value < min || value > max)
         return -1;
     *out = value;
     return 0;

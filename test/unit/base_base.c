@@ -37,6 +37,23 @@ static void long_errors_are_cut(void **state)
     assert_int_equal(strlen(err.text), DV_ERR_TEXT_MAX - 1);
 }
 
+/* What becomes a message of a status must be a text that JSON takes. */
+static void errors_are_utf8(void **state)
+{
+    (void)state;
+    struct dv_err err = DV_ERR_INIT;
+    char text[DV_ERR_TEXT_MAX];
+    memset(text, 'x', sizeof text);
+    memcpy(text + sizeof text - 3, "\xe2\x82", 3);
+    (void)dv_err_set(&err, DV_ERR_INVALID, "M\xfcller\x7f");
+    assert_string_equal(err.text, "M?ller ");
+    err = DV_ERR_INIT;
+    (void)dv_err_set(&err, DV_ERR_INVALID, "%s\xac", text);
+    assert_int_equal(strlen(err.text), DV_ERR_TEXT_MAX - 3);
+    (void)dv_err_wrap(&err, "caf\xc3");
+    assert_int_equal(strncmp(err.text, "caf?: xxx", 9), 0);
+}
+
 static void a_buffer_keeps_its_maximum(void **state)
 {
     (void)state;
@@ -99,6 +116,40 @@ static void times(void **state)
     assert_int_equal(dv_time_parse(NULL, &ms), -1);
 }
 
+/* What is read can be written and read again. */
+static void odd_times(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "0506-03-02T11:03:20Z",
+                                       "1969-12-31T23:59:59Z", "2024-02-29T00:00:00Z", "9999-12-31T23:59:59Z"};
+    static const char *const bad[] = {"2026-00-01T00:00:00Z",      "2026-13-01T00:00:00Z",      "2026-01-00T00:00:00Z",
+                                      "2026-02-29T00:00:00Z",      "2026-04-31T00:00:00Z",      "2026-01-01T24:00:00Z",
+                                      "2026-01-01T00:60:00Z",      "2026-01-01T00:00:61Z",      "2026-01-01T00:00:00.Z",
+                                      "2026-01-01T00:00:00+24:00", "2026-01-01T00:00:00+00:60", "0000-01-01T00:00:00+01:00",
+                                      "9999-12-31T23:59:59-00:01", "2026-01-01T00:00:00+01:00Z"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        int64_t ms = 0;
+        char text[DV_TIME_TEXT];
+        assert_int_equal(dv_time_parse(good[i], &ms), 0);
+        dv_time_format(ms, text);
+        assert_string_equal(text, good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int64_t ms = 77;
+        if (dv_time_parse(bad[i], &ms) != -1)
+            fail_msg("%s is taken", bad[i]);
+        assert_int_equal(ms, 77);
+    }
+    int64_t before = 0;
+    char text[DV_TIME_TEXT];
+    assert_int_equal(dv_time_parse("1969-12-31T23:59:59.5Z", &before), 0);
+    assert_int_equal(before, -500);
+    dv_time_format(before, text);
+    assert_string_equal(text, "1969-12-31T23:59:59Z");
+    dv_time_format_micro(before * 1000, text);
+    assert_string_equal(text, "1969-12-31T23:59:59.500000Z");
+}
+
 static void log_values_are_cleaned(void **state)
 {
     (void)state;
@@ -117,6 +168,31 @@ static void log_values_are_cleaned(void **state)
     (void)close(fds[1]);
 }
 
+/* One line, one JSON object, whatever the values: a line that breaks off would swallow the next one. */
+static void log_lines_in_json(void **state)
+{
+    (void)state;
+    int fds[2];
+    char controls[1025];
+    memset(controls, 1, sizeof controls);
+    controls[sizeof controls - 1] = '\0';
+    assert_int_equal(pipe(fds), 0);
+    dv_log_setup((struct dv_log_config){.level = DV_LOG_INFO, .json = true, .fd = fds[1]});
+    dv_log(DV_LOG_WARN, "said", "text", "M\xfcller\xc3", "a", controls, "b", controls, "last", "x", NULL);
+    dv_log_setup((struct dv_log_config){.level = DV_LOG_INFO, .fd = 2});
+    char line[16384];
+    ssize_t n = read(fds[0], line, sizeof line);
+    assert_true(n > 0 && memchr(line, '\n', (size_t)n) == line + n - 1);
+    json_t *json = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
+    assert_string_equal(json_string_value(json_object_get(json, "text")), "M?ller");
+    assert_string_equal(json_string_value(json_object_get(json, "a")), controls);
+    assert_null(json_object_get(json, "b")); /* does not fit */
+    assert_string_equal(json_string_value(json_object_get(json, "last")), "x");
+    json_decref(json);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
 static void numbers(void **state)
 {
     (void)state;
@@ -126,6 +202,12 @@ static void numbers(void **state)
     assert_int_equal(dv_parse_i64("101", 0, 100, &value), -1);
     assert_int_equal(dv_parse_i64("", 0, 100, &value), -1);
     assert_int_equal(dv_parse_i64("1x", 0, 100, &value), -1);
+    assert_int_equal(dv_parse_i64("\t1", 0, 100, &value), -1);
+    assert_int_equal(dv_parse_i64("\n1", 0, 100, &value), -1);
+    assert_int_equal(dv_parse_i64("-", -9, 100, &value), -1);
+    assert_int_equal(dv_parse_i64("-5", -9, 100, &value), 0);
+    assert_int_equal(value, -5);
+    assert_int_equal(dv_parse_i64("12", 0, 100, &value), 0);
     assert_int_equal(dv_parse_i64("99999999999999999999", 0, INT64_MAX, &value), -1);
     assert_int_equal(value, 12);
 }
@@ -173,15 +255,12 @@ static void texts_become_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_error_wins),
-        cmocka_unit_test(long_errors_are_cut),
-        cmocka_unit_test(a_buffer_keeps_its_maximum),
-        cmocka_unit_test(durations),
-        cmocka_unit_test(times),
-        cmocka_unit_test(log_values_are_cleaned),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(metrics_are_grouped),
-        cmocka_unit_test(texts_become_utf8),
+        cmocka_unit_test(first_error_wins),    cmocka_unit_test(long_errors_are_cut),
+        cmocka_unit_test(errors_are_utf8),     cmocka_unit_test(a_buffer_keeps_its_maximum),
+        cmocka_unit_test(durations),           cmocka_unit_test(times),
+        cmocka_unit_test(odd_times),           cmocka_unit_test(log_values_are_cleaned),
+        cmocka_unit_test(log_lines_in_json),   cmocka_unit_test(numbers),
+        cmocka_unit_test(metrics_are_grouped), cmocka_unit_test(texts_become_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
