@@ -7,11 +7,11 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
 
 MODE ?= debug
-ifeq ($(filter $(MODE),debug release asan tsan),)
-$(error MODE=$(MODE) is not one of debug release asan tsan)
+ifeq ($(filter $(MODE),debug release asan tsan fuzz),)
+$(error MODE=$(MODE) is not one of debug release asan tsan fuzz)
 endif
 BUILD := build/$(MODE)
-CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CC := $(if $(filter default undefined,$(origin CC)),$(if $(filter fuzz,$(MODE)),clang,gcc),$(CC))
 
 # ---------------------------------------------------------------- version, dependencies
 
@@ -61,8 +61,10 @@ FLAGS_debug := -O1 -g -DDV_FAILPOINTS=1
 FLAGS_release := -O2 -g -D_FORTIFY_SOURCE=3
 FLAGS_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DDV_FAILPOINTS=1
 FLAGS_tsan := -O1 -g -fsanitize=thread -DDV_FAILPOINTS=1
+FLAGS_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DDV_FAILPOINTS=1
 LD_asan := -fsanitize=address,undefined
 LD_tsan := -fsanitize=thread
+LD_fuzz := -fsanitize=fuzzer,address,undefined
 
 # Each flag is probed once per compiler; one that the compiler or architecture does not know is left out.
 PROBE := build/probe/$(subst /,_,$(CC)).mk
@@ -189,9 +191,10 @@ lab-status: ## what runs
 	@test/lab/lab status
 
 include test/targets.mk
+include test/fuzz/fuzz.mk
 
 clean: ## remove what was built, not the lab's binaries
-	rm -rf build/debug build/release build/asan build/tsan build/probe
+	rm -rf build/debug build/release build/asan build/tsan build/fuzz build/probe
 
 .PHONY: print-rooms
 print-rooms:
