@@ -81,12 +81,26 @@ static int main_bad(const char *flag, const char *value, const char *want)
     return -1;
 }
 
+/* "[namespace/]name", each a name that an API server takes. */
+static bool main_name_usable(const char *lease)
+{
+    const char *slash = strchr(lease, '/');
+    const char *name = slash != NULL ? slash + 1 : lease;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+    bool ns_good = slash == NULL || (slash > lease && strspn(lease, letters) == (size_t)(slash - lease));
+    return ns_good && name[0] != '\0' && strspn(name, letters) == strlen(name);
+}
+
 static int main_flag(struct flags *flags, int option)
 {
     switch (option) {
     case OPT_KUBECONFIG: flags->kubeconfig = optarg; return 0;
-    case OPT_NAMESPACE: flags->ns = optarg[0] != '\0' ? optarg : NULL; return 0;
-    case OPT_LEASE: flags->lease = optarg[0] != '\0' ? optarg : NULL; return 0;
+    case OPT_NAMESPACE:
+        flags->ns = optarg;
+        return main_name_usable(optarg) && strchr(optarg, '/') == NULL ? 0 : main_bad("namespace", optarg, "the name of a namespace");
+    case OPT_LEASE:
+        flags->lease = optarg;
+        return main_name_usable(optarg) ? 0 : main_bad("lease", optarg, "[namespace/]name, each in lower case");
     case OPT_METRICS: flags->metrics_addr = optarg; return 0;
     case OPT_CROSS: flags->allow_cross_namespace = true; return 0;
     case OPT_VERSION: flags->version = true; return 0;

@@ -97,6 +97,7 @@ static void ask_fact(struct entry *entry, enum model_side side, enum verify_fact
         [VF_GROUPS] = {PORT_ASK_GROUPS, false},
         [VF_MD_COMMITS] = {PORT_ASK_COMMITS, false},
         [VF_TEST_COMMITS] = {PORT_ASK_COMMITS, false},
+        [VF_GROUP_LAG] = {PORT_ASK_GROUP_LAG, false},
         [VF_DISTANCE] = {PORT_ASK_DISTANCE, false},
     };
     const struct model_cluster *cluster = &entry->spec->cluster[side];
@@ -106,8 +107,8 @@ static void ask_fact(struct entry *entry, enum model_side side, enum verify_fact
         ask_groups(entry, side);
         return;
     }
-    if (fact == VF_MD_COMMITS || fact == VF_TEST_COMMITS)
-        question.group = entry_group(entry, side, fact == VF_MD_COMMITS ? (int)MODEL_MD : VERIFY_TEST_GROUP, scratch, sizeof scratch);
+    if (fact == VF_MD_COMMITS || fact == VF_TEST_COMMITS || fact == VF_GROUP_LAG)
+        question.group = entry_group(entry, side, fact == VF_TEST_COMMITS ? VERIFY_TEST_GROUP : (int)MODEL_MD, scratch, sizeof scratch);
     if (fact == VF_DISTANCE) {
         question.partition = distance->partition;
         question.from = distance->from;
@@ -196,6 +197,7 @@ static void ask_take(struct ticket *ticket, const struct port_kafka_event *event
     case VF_TS_LOG: ask_put_offsets(&facts->ts_log, event->offsets); break;
     case VF_MD_COMMITS: ask_put_offsets(&facts->md_commits, event->offsets); break;
     case VF_TEST_COMMITS: ask_put_offsets(&facts->test_commits, event->offsets); break;
+    case VF_GROUP_LAG: facts->group_lag = *event->lag; break;
     case VF_ACLS: ask_acls(ticket, event); break;
     case VF_GROUPS:
         fact_groups_free(facts->groups, facts->groups != NULL ? VERIFY_GROUPS : 0);

@@ -93,8 +93,7 @@ bool ctl_json_same(const json_t *a, const json_t *b)
         return false;
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach((json_t *)(uintptr_t)a, key, value)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)a, key, value) {
         const json_t *other = json_object_get(b, key);
         if (other == NULL || !ctl_json_same(value, other))
             return false;
@@ -121,8 +120,7 @@ void controller_free(struct controller *ctl)
         entry_remove(ctl->entries);
     struct ticket *ticket = NULL;
     struct ticket *next = NULL;
-    HASH_ITER(hh, ctl->tickets, ticket, next)
-    {
+    HASH_ITER (hh, ctl->tickets, ticket, next) {
         if (ticket->kind == TICKET_RESOURCES)
             ctl->kube.watch_stop(ctl->kube.impl, ticket->id);
         ticket_drop(ctl, ticket);

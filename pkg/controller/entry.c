@@ -78,7 +78,10 @@ static void entry_take_meta(struct entry *entry, const json_t *meta)
 {
     const json_t *annotations = json_object_get(meta, "annotations");
     entry_set(&entry->version, entry_text(meta, "resourceVersion"));
-    entry->generation = json_integer_value(json_object_get(meta, "generation"));
+    int64_t generation = json_integer_value(json_object_get(meta, "generation"));
+    if (generation != entry->generation || !dv_streq(entry->reverify, entry_text(annotations, "distverify.io/reverify")))
+        schema_forget(entry); /* somebody wants it tried again */
+    entry->generation = generation;
     entry->deleting = json_is_string(json_object_get(meta, "deletionTimestamp"));
     json_decref(entry->finalizers);
     entry->finalizers = json_deep_copy(json_object_get(meta, "finalizers"));
@@ -136,9 +139,9 @@ static void entry_drop_tickets(struct entry *entry)
 {
     struct ticket *ticket = NULL;
     struct ticket *next = NULL;
-    HASH_ITER(hh, entry->ctl->tickets, ticket, next)
-    if (ticket->entry == entry)
-        ticket_drop(entry->ctl, ticket);
+    HASH_ITER (hh, entry->ctl->tickets, ticket, next)
+        if (ticket->entry == entry)
+            ticket_drop(entry->ctl, ticket);
 }
 
 void entry_remove(struct entry *entry)
@@ -160,6 +163,7 @@ void entry_remove(struct entry *entry)
     model_status_clear(&entry->status);
     json_decref(entry->status_json);
     json_decref(entry->finalizers);
+    schema_forget(entry);
     json_decref(entry->spec_json);
     model_spec_free(entry->spec);
     for (int side = 0; side < MODEL_SIDES; side++)

@@ -76,6 +76,7 @@ struct ctl_side {
     struct fact_topic test_topic, ts_topic;
     struct fact_offsets *test_log, *ts_log, *md_commits, *test_commits;
     struct fact_group *groups;
+    struct fact_group_lag group_lag;
     struct verify_right write_test, write_ts, read_group[MODEL_CONNECTORS];
     struct verify_distance distances[VERIFY_DISTANCES];
     size_t distance_count;
@@ -119,8 +120,10 @@ struct entry {
     json_t *spec_json;
     struct model_spec *spec;
     struct dv_err spec_err;
-    json_t *status_json; /* as last seen or written */
-    bool status_same;    /* status is known to say the same */
+    json_t *status_json;    /* as last seen or written */
+    json_t *unknown_fields; /* paths the installed CRD does not know; NULL */
+    char crd_too_old[201];  /* and what is said of it; "" */
+    bool status_same;       /* status is known to say the same */
     struct model_status status;
     struct verify_memory memory;
     struct probe_table probes;
@@ -171,6 +174,11 @@ const char *entry_conflict(const struct entry *entry);
 /* turn.c */
 void turn_take(struct entry *entry);
 void turn_answer(struct entry *entry, const struct port_kube_event *event, enum ticket_kind kind);
+
+/* schema.c: a CRD that is older than this program */
+bool schema_refused(struct entry *entry, const char *message); /* the answer names fields that were not known to be unknown */
+json_t *schema_status(const struct entry *entry, const struct model_status *status); /* as it is written; caller decrefs */
+void schema_forget(struct entry *entry);                                             /* the next write tries all fields again */
 
 /* act.c */
 void act_effect(struct entry *entry, const struct verify_plan *plan);

@@ -81,8 +81,9 @@ static void observe_job_watch(struct entry *entry, enum model_side side, bool wa
     struct dv_buf labels = DV_BUF_INIT(4096);
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach(json_object_get(cluster->distributor.init_job_selector, "matchLabels"), key, value)(void)
-        dv_buf_addf(&labels, "%s%s=%s", labels.len > 0 ? "," : "", key, json_string_value(value) != NULL ? json_string_value(value) : "");
+    json_object_foreach (json_object_get(cluster->distributor.init_job_selector, "matchLabels"), key, value)
+        (void)dv_buf_addf(&labels, "%s%s=%s", labels.len > 0 ? "," : "", key,
+                          json_string_value(value) != NULL ? json_string_value(value) : "");
     struct port_resource jobs = {.group = "batch", .version = "v1", .plural = "jobs", .ns = cluster->ns};
     facts->watch_jobs = observe_watch(entry, side, TICKET_WATCH_JOBS, VF_JOBS, jobs, labels.len > 0 ? dv_buf_text(&labels) : NULL);
     dv_buf_free(&labels);
@@ -198,6 +199,7 @@ static void observe_object(struct ticket *ticket, const struct port_kube_event *
     case VF_GROUPS:
     case VF_MD_COMMITS:
     case VF_TEST_COMMITS:
+    case VF_GROUP_LAG:
     case VF_DISTANCE:
     case VF_ACCESS:
     case VF_LOGS:
@@ -482,8 +484,7 @@ static void observe_drop_questions(struct entry *entry, enum model_side side)
 {
     struct ticket *ticket = NULL;
     struct ticket *next = NULL;
-    HASH_ITER(hh, entry->ctl->tickets, ticket, next)
-    {
+    HASH_ITER (hh, entry->ctl->tickets, ticket, next) {
         bool effect = ticket->kind == TICKET_PRODUCE || ticket->kind == TICKET_COMMIT;
         if (ticket->entry != entry || ticket->side != side || (ticket->kind != TICKET_ASK && !effect))
             continue;

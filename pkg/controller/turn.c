@@ -47,6 +47,7 @@ static void turn_side_kafka(const struct ctl_side *facts, struct verify_side *ou
     out->md_commits = facts->md_commits;
     out->test_commits = facts->test_commits;
     out->groups = facts->groups;
+    out->group_lag = facts->group_lag;
     out->write_test = facts->write_test;
     out->write_ts = facts->write_ts;
     memcpy(out->read_group, facts->read_group, sizeof out->read_group);
@@ -106,6 +107,7 @@ static void turn_snapshot(struct entry *entry, struct verify_snapshot *s, const 
     s->reverify = entry->reverify;
     s->abort = entry->abort_id;
     s->new_run_id = new_id;
+    s->crd_too_old = entry->crd_too_old[0] != '\0' ? entry->crd_too_old : NULL;
     s->conflict = entry->spec != NULL ? entry_conflict(entry) : NULL;
     s->may_run = entry->holds_place || ctl->places_used < ctl->options.max_runs;
     s->memory = &entry->memory;
@@ -265,7 +267,7 @@ void turn_take(struct entry *entry)
     free(s);
     (*dv_metric(DV_COUNTER, "distverify_turns_total", "Decisions taken.", ""))++;
     bool same = entry->status_same && model_status_same(&plan->status, &entry->status);
-    json_t *status = same ? NULL : model_status_encode(&plan->status, entry->spec);
+    json_t *status = same ? NULL : schema_status(entry, &plan->status);
     same = same || ctl_json_same(status, entry->status_json);
     if (!same && !(entry->deleting && !entry->has_finalizer)) {
         entry->plan = plan;
@@ -326,7 +328,7 @@ static void turn_looked(struct entry *entry, const struct port_kube_event *event
     entry->unsure = NULL;
     if (event->err.kind == DV_ERR_NONE && dv_streq(uid, entry->uid)) {
         (void)entry_take(entry->ctl, event->json);
-        json_t *status = model_status_encode(&plan->status, entry->spec);
+        json_t *status = schema_status(entry, &plan->status);
         turn_take_version(entry, event->json);
         if (ctl_json_same(status, entry->status_json))
             turn_commit(entry, plan);
@@ -340,6 +342,12 @@ static bool turn_effect_unknown(const struct dv_err *err)
     return err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE;
 }
 
+static const char *turn_words(const struct port_kube_event *event)
+{
+    const char *message = json_string_value(json_object_get(event->json, "message"));
+    return message != NULL ? message : event->err.text;
+}
+
 void turn_answer(struct entry *entry, const struct port_kube_event *event, enum ticket_kind kind)
 {
     struct verify_plan *plan = entry->plan;
@@ -350,6 +358,8 @@ void turn_answer(struct entry *entry, const struct port_kube_event *event, enum 
         return;
     }
     if (event->err.kind != DV_ERR_NONE) {
+        if (kind == TICKET_STATUS && schema_refused(entry, turn_words(event)))
+            entry_due_now(entry);
         turn_back_off(entry, &event->err, kind == TICKET_STATUS ? "status not written" : "finalizer not written");
         if (plan != NULL && turn_effect_unknown(&event->err)) {
             entry->unsure = plan;

@@ -77,6 +77,16 @@ static void connector_trace(struct fact_connector *connector, const json_t *hold
     connector_blame(connector, trace);
 }
 
+/* A sum, so that the order of the tasks says nothing. */
+static uint64_t connector_placed(const json_t *task)
+{
+    const char *worker = distributor_json_text(json_object_get(task, "worker_id"));
+    int64_t id = distributor_json_int(json_object_get(task, "id"), -1);
+    if (worker == NULL || worker[0] == '\0')
+        return 0;
+    return dv_hash64(dv_hash64(DV_HASH_INIT, &id, sizeof id), worker, strlen(worker));
+}
+
 static void connector_tasks(struct fact_connector *connector, const json_t *tasks)
 {
     size_t i = 0;
@@ -86,6 +96,7 @@ static void connector_tasks(struct fact_connector *connector, const json_t *task
     {
         enum fact_connector_state state = strimzi_state(json_object_get(task, "state"));
         connector->tasks++;
+        connector->workers += connector_placed(task);
         connector->tasks_running += state == FACT_STATE_RUNNING ? 1 : 0;
         if (state != FACT_STATE_FAILED)
             continue;

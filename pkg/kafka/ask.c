@@ -161,10 +161,11 @@ static void ask_log_got(struct kafka_op *op, struct kafka_ask_job *job)
 
 /* ---------------------------------------------------------------- COMMITS */
 
-static void ask_commits_got(struct kafka_op *op, rd_kafka_event_t *event)
+/* What the only group in the answer has committed, lent; false: the op is ended. */
+static bool ask_group_commits(struct kafka_op *op, rd_kafka_event_t *event, const rd_kafka_topic_partition_list_t **parts)
 {
     if (!kafka_op_event_good(op, event))
-        return;
+        return false;
     size_t count = 0;
     const rd_kafka_group_result_t **list =
         rd_kafka_ListConsumerGroupOffsets_result_groups(rd_kafka_event_ListConsumerGroupOffsets_result(event), &count);
@@ -172,9 +173,27 @@ static void ask_commits_got(struct kafka_op *op, rd_kafka_event_t *event)
     if (count != 1 || error != NULL) {
         kafka_op_fail_code(op, error != NULL ? rd_kafka_error_code(error) : RD_KAFKA_RESP_ERR__FAIL,
                            error != NULL ? rd_kafka_error_string(error) : NULL);
-        return;
+        return false;
     }
-    const rd_kafka_topic_partition_list_t *parts = rd_kafka_group_result_partitions(list[0]);
+    *parts = rd_kafka_group_result_partitions(list[0]);
+    return true;
+}
+
+/* list == NULL: all that the group has committed. */
+static void ask_list_commits(struct kafka_op *op, const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_ListConsumerGroupOffsets_t *request = rd_kafka_ListConsumerGroupOffsets_new(op->question.group, list);
+    rd_kafka_AdminOptions_t *options = kafka_op_options(op, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
+    rd_kafka_ListConsumerGroupOffsets(op->handle->rk, &request, 1, options, op->handle->events);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_ListConsumerGroupOffsets_destroy(request);
+}
+
+static void ask_commits_got(struct kafka_op *op, rd_kafka_event_t *event)
+{
+    const rd_kafka_topic_partition_list_t *parts = NULL;
+    if (!ask_group_commits(op, event, &parts))
+        return;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     for (int i = 0; parts != NULL && i < parts->cnt; i++) {
         const rd_kafka_topic_partition_t *one = &parts->elems[i];
@@ -203,12 +222,46 @@ static void ask_commits(struct kafka_op *op, struct kafka_ask_job *job)
         op->log.high[p] = -1;
         (void)rd_kafka_topic_partition_list_add(list, op->question.topic, p);
     }
-    rd_kafka_ListConsumerGroupOffsets_t *request = rd_kafka_ListConsumerGroupOffsets_new(op->question.group, list);
-    rd_kafka_AdminOptions_t *options = kafka_op_options(op, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-    rd_kafka_ListConsumerGroupOffsets(op->handle->rk, &request, 1, options, op->handle->events);
-    rd_kafka_AdminOptions_destroy(options);
-    rd_kafka_ListConsumerGroupOffsets_destroy(request);
+    ask_list_commits(op, list);
     rd_kafka_topic_partition_list_destroy(list);
+}
+
+/* ---------------------------------------------------------------- GROUP_LAG */
+
+static void ask_lag_got(struct kafka_op *op, struct kafka_ask_job *job)
+{
+    if (job->err != RD_KAFKA_RESP_ERR_NO_ERROR)
+        kafka_op_fail_code(op, job->err, NULL);
+    else
+        kafka_op_answer(op, &(struct port_kafka_event){.lag = &job->lag});
+}
+
+/* The broker leaves out topics that we may not describe. (Brokers before 2.4 tell librdkafka before 2.3 of no commits at all.) */
+static void ask_lag_commits_got(struct kafka_op *op, rd_kafka_event_t *event)
+{
+    const rd_kafka_topic_partition_list_t *parts = NULL;
+    if (!ask_group_commits(op, event, &parts))
+        return;
+    int count = parts != NULL ? parts->cnt : 0;
+    int32_t unseen = 0;
+    rd_kafka_topic_partition_list_t *commits = rd_kafka_topic_partition_list_new(count < FACT_GROUP_LAG_MAX ? count : FACT_GROUP_LAG_MAX);
+    for (int i = 0; i < count; i++) {
+        const rd_kafka_topic_partition_t *one = &parts->elems[i];
+        if (one->err != RD_KAFKA_RESP_ERR_NO_ERROR || (one->offset >= 0 && commits->cnt == FACT_GROUP_LAG_MAX))
+            unseen++;
+        else if (one->offset >= 0)
+            rd_kafka_topic_partition_list_add(commits, one->topic, one->partition)->offset = one->offset;
+    }
+    op->on_job = ask_lag_got;
+    kafka_lag_job_push(op->handle, op->serial, commits, unseen, NULL);
+}
+
+static void ask_lag(struct kafka_op *op)
+{
+    if (!kafka_op_use(op, KAFKA_HANDLE_ADMIN, (struct kafka_what){.operation = "Describe", .group = op->question.group}))
+        return;
+    op->on_event = ask_lag_commits_got;
+    ask_list_commits(op, NULL);
 }
 
 /* ---------------------------------------------------------------- which question */
@@ -230,6 +283,7 @@ static bool ask_complete(const struct port_question *question)
     case PORT_ASK_DISTANCE: return question->topic != NULL && question->partition >= 0 && question->from >= 0;
     case PORT_ASK_GROUPS: return question->group_count > 0;
     case PORT_ASK_COMMITS: return question->topic != NULL && question->group != NULL;
+    case PORT_ASK_GROUP_LAG: return question->group != NULL;
     }
     return false;
 }
@@ -251,5 +305,6 @@ void kafka_ask_start(struct kafka_op *op)
     case PORT_ASK_ACLS: kafka_acls_start(op); return;
     case PORT_ASK_GROUPS: kafka_groups_start(op); return;
     case PORT_ASK_COMMITS: ask_partitions(op, ask_commits); return;
+    case PORT_ASK_GROUP_LAG: ask_lag(op); return;
     }
 }

@@ -5,6 +5,8 @@
 /* librdkafka cannot be interrupted: it is asked for a little at a time, so that a handle that is given up ends soon. */
 #define BLOCKING_CONNECT_SLICE_MS 200
 #define BLOCKING_SLICE_MS 4000
+#define BLOCKING_LAG_MS 6000 /* other questions wait behind it */
+#define BLOCKING_LAG_SLICE_MS 1000
 
 static bool blocking_goes_on(const struct kafka_ask_job *job)
 {
@@ -104,6 +106,58 @@ static void blocking_ends(struct kafka_ask_job *job, rd_kafka_t *rk)
     } while (blocking_again(job, job->err));
 }
 
+/* ---------------------------------------------------------------- lag of a whole group */
+
+/* Log ends of count commits from `at` on; false: not one of them is counted. */
+static bool blocking_lag_part(struct kafka_ask_job *job, rd_kafka_t *rk, int at, int count, int timeout_ms)
+{
+    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(count);
+    for (int i = at; i < at + count; i++)
+        rd_kafka_topic_partition_list_add(ends, job->commits->elems[i].topic, job->commits->elems[i].partition)->offset =
+            RD_KAFKA_OFFSET_END;
+    bool good = rd_kafka_offsets_for_times(rk, ends, timeout_ms) == RD_KAFKA_RESP_ERR_NO_ERROR;
+    for (int i = 0; i < count && good; i++) {
+        const rd_kafka_topic_partition_t *end = &ends->elems[i];
+        const rd_kafka_topic_partition_t *commit = rd_kafka_topic_partition_list_find(job->commits, end->topic, end->partition);
+        if (end->err != RD_KAFKA_RESP_ERR_NO_ERROR || end->offset < 0 || commit == NULL) {
+            job->lag.unseen++;
+            continue;
+        }
+        job->lag.partitions++;
+        job->lag.records += end->offset > commit->offset ? end->offset - commit->offset : 0;
+    }
+    rd_kafka_topic_partition_list_destroy(ends);
+    return good;
+}
+
+/* All at once. One partition in the way fails all of a call: it is closed in on by halves and left out, so that the others count. */
+static void blocking_lag(struct kafka_ask_job *job, rd_kafka_t *rk)
+{
+    int total = job->commits->cnt;
+    int at = 0;
+    int count = total;
+    job->until_ms = (int64_t)(uv_hrtime() / 1000000) + BLOCKING_LAG_MS;
+    job->err = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    if (!blocking_connected(job, rk))
+        return;
+    job->err = RD_KAFKA_RESP_ERR_NO_ERROR;
+    while (at < total && blocking_goes_on(job)) {
+        if (blocking_lag_part(job, rk, at, count, count == total ? BLOCKING_SLICE_MS : BLOCKING_LAG_SLICE_MS)) {
+            at += count;
+            count *= 2;
+        } else if (count == 1) {
+            job->lag.unseen++;
+            at++;
+        } else {
+            count /= 2;
+        }
+        count = count > total - at ? total - at : count;
+    }
+    job->lag.unseen += total - at;
+}
+
+/* ---------------------------------------------------------------- jobs */
+
 static void blocking_run(struct kafka_job *base)
 {
     struct kafka_ask_job *job = (struct kafka_ask_job *)base;
@@ -120,6 +174,7 @@ static void blocking_run(struct kafka_job *base)
         break;
     case KAFKA_JOB_PARTITIONS: blocking_partitions(job, rk); break;
     case KAFKA_JOB_ENDS: blocking_ends(job, rk); break;
+    case KAFKA_JOB_LAG: blocking_lag(job, rk); break;
     }
 }
 
@@ -139,25 +194,43 @@ void kafka_ask_job_free(struct kafka_ask_job *job)
 {
     if (job->text != NULL)
         rd_kafka_mem_free(NULL, job->text);
+    if (job->commits != NULL)
+        rd_kafka_topic_partition_list_destroy(job->commits);
     free(job->low);
     free(job->high);
     free(job->topic);
     free(job);
 }
 
-void kafka_ask_job_push(struct kafka_handle *handle, enum kafka_ask_job_kind kind, uint64_t serial, const char *topic, int32_t partitions,
-                        bool low, void (*done)(struct kafka_job *job, struct kafka *kafka))
+static struct kafka_ask_job *blocking_new(struct kafka_handle *handle, enum kafka_ask_job_kind kind, uint64_t serial,
+                                          void (*done)(struct kafka_job *job, struct kafka *kafka))
 {
     struct kafka_ask_job *job = dv_alloc(sizeof *job);
     job->job = (struct kafka_job){.run = blocking_run, .done = done != NULL ? done : blocking_done};
     job->kind = kind;
     job->serial = serial;
     job->handle = handle;
+    return job;
+}
+
+void kafka_ask_job_push(struct kafka_handle *handle, enum kafka_ask_job_kind kind, uint64_t serial, const char *topic, int32_t partitions,
+                        bool low, void (*done)(struct kafka_job *job, struct kafka *kafka))
+{
+    struct kafka_ask_job *job = blocking_new(handle, kind, serial, done);
     job->topic = dv_strdup(topic);
     job->partitions = partitions;
     if (kind == KAFKA_JOB_ENDS) {
         job->high = dv_calloc((size_t)partitions + 1, sizeof *job->high);
         job->low = low ? dv_calloc((size_t)partitions + 1, sizeof *job->low) : NULL;
     }
+    kafka_worker_push(handle->worker, &job->job);
+}
+
+void kafka_lag_job_push(struct kafka_handle *handle, uint64_t serial, rd_kafka_topic_partition_list_t *commits, int32_t unseen,
+                        void (*done)(struct kafka_job *job, struct kafka *kafka))
+{
+    struct kafka_ask_job *job = blocking_new(handle, KAFKA_JOB_LAG, serial, done);
+    job->commits = commits;
+    job->lag.unseen = unseen;
     kafka_worker_push(handle->worker, &job->job);
 }

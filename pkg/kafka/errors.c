@@ -94,7 +94,11 @@ static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *d
  * reader; and where a broker only hangs it guesses at brokers of ten years ago. */
 static const char *errors_detail(char *out, size_t size, rd_kafka_resp_err_t code, const char *detail)
 {
-    (void)dv_strlcpy(out, detail != NULL && detail[0] != '\0' ? detail : rd_kafka_err2str(code), size);
+    const char *text = detail != NULL && detail[0] != '\0' ? detail : rd_kafka_err2str(code);
+    /* "sasl_ssl://host:port/bootstrap: " in front: the reader was told the cluster already */
+    const char *scheme = strstr(text, "://");
+    const char *end = scheme != NULL && strcspn(text, " ") > (size_t)(scheme - text) ? strstr(scheme, ": ") : NULL;
+    (void)dv_strlcpy(out, end != NULL ? end + 2 : text, size);
     static const char *const tails[] = {" (after ", ": probably due to "};
     for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
         char *tail = strstr(out, tails[i]);

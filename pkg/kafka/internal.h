@@ -213,6 +213,7 @@ enum kafka_ask_job_kind {
     KAFKA_JOB_CLUSTER_ID, /* -> text */
     KAFKA_JOB_PARTITIONS, /* topic -> partitions; UNKNOWN_TOPIC_OR_PART when it is not there */
     KAFKA_JOB_ENDS,       /* topic, partitions -> high and, with low not NULL, low: by the handle's isolation level */
+    KAFKA_JOB_LAG,        /* commits -> lag */
 };
 
 struct kafka_ask_job {
@@ -224,6 +225,8 @@ struct kafka_ask_job {
     int32_t partitions;
     int64_t until_ms;
     int64_t *low, *high;
+    rd_kafka_topic_partition_list_t *commits; /* LAG: of one group, FACT_GROUP_LAG_MAX of them at most */
+    struct fact_group_lag lag;
     char *text;
     rd_kafka_resp_err_t err;
 };
@@ -231,6 +234,9 @@ struct kafka_ask_job {
 /* done == NULL: the op with that serial gets it through on_job. */
 void kafka_ask_job_push(struct kafka_handle *handle, enum kafka_ask_job_kind kind, uint64_t serial, const char *topic, int32_t partitions,
                         bool low, void (*done)(struct kafka_job *job, struct kafka *kafka));
+/* Takes commits. */
+void kafka_lag_job_push(struct kafka_handle *handle, uint64_t serial, rd_kafka_topic_partition_list_t *commits, int32_t unseen,
+                        void (*done)(struct kafka_job *job, struct kafka *kafka));
 void kafka_ask_job_free(struct kafka_ask_job *job);
 
 /* ---------------------------------------------------------------- questions: ask.c, groups.c, scan.c; commit.c */

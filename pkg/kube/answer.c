@@ -6,6 +6,7 @@
 #include "kube/room.h"
 
 #define STATUS_TEXT 300
+#define ANSWER_JSON (JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL) /* a ConfigMap may hold U+0000: that hides no other object */
 #define VALUE_SHOWN_MAX 100
 
 struct answer_about {
@@ -21,10 +22,10 @@ bool kube_is_json(const char *content_type)
 json_t *kube_json(const char *text, size_t len, struct dv_err *err)
 {
     json_error_t error;
-    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    json_t *json = json_loadb(text, len, ANSWER_JSON, &error);
     /* One huge number somewhere must not hide a whole object. */
     if (json == NULL && json_error_code(&error) == json_error_numeric_overflow)
-        json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+        json = json_loadb(text, len, ANSWER_JSON | JSON_DECODE_INT_AS_REAL, &error);
     if (json == NULL)
         (void)dv_err_retry(err, DV_ERR_UNREACHABLE, "the answer is no JSON (line %d, column %d)", error.line, error.column);
     return json;

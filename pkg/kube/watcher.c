@@ -131,7 +131,7 @@ void kube_watcher_sweep(struct kube_watcher *watcher)
     while (watcher->live > 0 && (entry = kube_store_old(&watcher->store)) != NULL) {
         char ns[64];
         DV_CLEANUP_FREE char *name = dv_strdup(entry->key + entry->name_at);
-        json_t *last = entry->text != NULL ? json_loads(entry->text, 0, NULL) : NULL;
+        json_t *last = entry->text != NULL ? json_loads(entry->text, JSON_ALLOW_NUL, NULL) : NULL;
         kube_watcher_gone(watcher, kube_store_ns(entry, ns), name, last);
         json_decref(last);
     }
@@ -257,7 +257,7 @@ static void watcher_greet_one(struct kube_watcher *watcher, struct kube_subscrip
     /* Entries may go while the sink is called, but only when the watch does something, and it does nothing meanwhile. */
     for (const struct kube_store_entry *entry = watcher->store.entries; entry != NULL && !sub->dead; entry = entry->hh.next) {
         char ns[64];
-        json_t *object = entry->text != NULL ? json_loads(entry->text, 0, NULL) : NULL;
+        json_t *object = entry->text != NULL ? json_loads(entry->text, JSON_ALLOW_NUL, NULL) : NULL;
         struct port_kube_event event = {
             .kind = PORT_KUBE_ITEM, .json = object, .ns = kube_store_ns(entry, ns), .name = entry->key + entry->name_at};
         if (object != NULL)

@@ -45,6 +45,7 @@ struct fact_connector {
     int32_t tasks_running;
     int32_t tasks_failed;
     int32_t first_failed_task; /* -1: none */
+    uint64_t workers;          /* which task runs on which worker; 0: no task is placed */
     int64_t auto_restarts;     /* status.autoRestart.count; 0 when absent */
     bool auto_restart_on;      /* spec.autoRestart.enabled */
     int64_t restarted_ms;      /* wall: status.autoRestart.lastRestartTimestamp; 0 when absent */
@@ -197,6 +198,14 @@ struct fact_offsets {
     int64_t *high;   /* log end (high watermark), or the committed offset */
     int64_t *stable; /* last stable offset; NULL when not asked */
 };
+
+/* How far a group is behind over all topics on which it has committed and which our principal may describe. */
+struct fact_group_lag {
+    int64_t records;    /* from commit to log end, in offsets: transaction markers and what compaction took count too */
+    int32_t partitions; /* that were counted; those without a commit of the group are not */
+    int32_t unseen;     /* with a commit and not counted: the log end was not to be had, or there are more than FACT_GROUP_LAG_MAX */
+};
+#define FACT_GROUP_LAG_MAX 2000
 
 struct fact_header {
     char *name;

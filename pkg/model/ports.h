@@ -109,6 +109,7 @@ enum port_ask {
     PORT_ASK_ACLS,       /* all bindings -> acls */
     PORT_ASK_GROUPS,     /* groups[] -> fact_group each, in the order asked */
     PORT_ASK_COMMITS,    /* group, topic -> fact_offsets with high only */
+    PORT_ASK_GROUP_LAG,  /* group -> fact_group_lag over all topics. Those without Describe for us are left out unseen */
     PORT_ASK_DISTANCE,   /* topic, partition, from, to, before_ms -> number: data records in [from, to) with a timestamp below before_ms */
 };
 
@@ -150,6 +151,7 @@ struct port_kafka_event {
     int64_t number;
     const struct fact_topic *topic;
     const struct fact_offsets *offsets;
+    const struct fact_group_lag *lag;
     const struct fact_acl *acls;
     size_t acl_count;
     const struct fact_group *groups;

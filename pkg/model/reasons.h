@@ -7,7 +7,8 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
 
 #define MODEL_REASONS(X)                                                                                                            \
     X(None, NO_VERDICT, "")                                                                                                         \
-    X(ClusterUnreachable, ERROR, "check that it answers from where the controller runs")                  \
+    X(ClusterUnreachable, ERROR, "check that it answers from where the controller runs")                                            \
+    X(CRDTooOld, ERROR, "apply the CRD of the controller's version")                                                                \
     X(ConnectNotReady, ERROR, "look at the Kafka Connect pods")                                                                     \
     X(AuthenticationFailed, ERROR, "check user name, password or certificate in spec.clusters.*.kafka.authentication")              \
     X(CertificateInvalid, ERROR, "check trustedCertificates and certificateAndKey")                                                 \
@@ -46,12 +47,12 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(TimestampRecordNotSeen, INCONCLUSIVE, "check spec.timestampsTopic")                                                           \
     X(TimestampRecordMissing, FAILED, "look at the Offset Distributor")                                                             \
     X(TimestampsOutOfOrder, INCONCLUSIVE, "keep other producers off the test topic")                                                \
-    X(OffsetNotMoved, FAILED, "look at the Offset Committer there")                                                                       \
-    X(OffsetBeyondLogEnd, FAILED, "look at the Offset Committer there")                                                          \
-    X(OffsetAhead, FAILED, "look at the Offset Committer there")                                                                          \
+    X(OffsetNotMoved, FAILED, "look at the Offset Committer there")                                                                 \
+    X(OffsetBeyondLogEnd, FAILED, "look at the Offset Committer there")                                                             \
+    X(OffsetAhead, FAILED, "look at the Offset Committer there")                                                                    \
     X(OffsetRewound, FAILED, "find out what moved the offset back")                                                                 \
-    X(OffsetBehindTolerance, FAILED, "look at the Offset Committer there or raise checks.behindTolerance")                                \
-    X(OffsetEcho, FAILED, "look at the Offset Committer there and at its tolerance for older offsets")                                              \
+    X(OffsetBehindTolerance, FAILED, "look at the Offset Committer there or raise checks.behindTolerance")                          \
+    X(OffsetEcho, FAILED, "look at the Offset Committer there and at its tolerance for older offsets")                              \
     X(ValuesNotPersisted, FAILED, "write what is live into the values")                                                             \
     X(StageDeadlineExceeded, ERROR, "look at what the message says is waited for")                                                  \
     X(RunDeadlineExceeded, ERROR, "look at what the message says is waited for")                                                    \

@@ -159,6 +159,7 @@ static void status_decode_run(const json_t *json, struct model_run *run)
     run->finished_ms = status_time(json, "finishedAt");
     run->last_progress_ms = status_time(json, "lastProgressAt");
     run->paused_ms = status_bounded(json, "pausedSeconds", 0, INT32_MAX) * 1000;
+    run->paused_at_ms = status_time(json, "pausedAt");
     status_decode_intent(json_object_get(json, "intent"), &run->intent, json);
     status_decode_start(json_object_get(json, "startOffsets"), run);
     status_decode_batches(json_object_get(json, "batches"), run);
@@ -166,6 +167,7 @@ static void status_decode_run(const json_t *json, struct model_run *run)
         run->have_before[side] =
             status_decode_switches(json_object_get(json_object_get(json, "before"), side_names[side]), &run->before[side]);
         run->have_left[side] = status_decode_switches(json_object_get(json_object_get(json, "left"), side_names[side]), &run->left[side]);
+        run->written_ms[side] = status_time(json_object_get(json, "writtenAt"), side_names[side]);
     }
 }
 
@@ -329,6 +331,16 @@ static json_t *status_encode_batches(const struct model_run *run)
     return list;
 }
 
+static void status_put_written(json_t *json, const int64_t written_ms[MODEL_SIDES])
+{
+    json_t *written = json_object();
+    for (int side = 0; side < MODEL_SIDES; side++)
+        status_put_time(written, side_names[side], written_ms[side]);
+    if (json_object_size(written) > 0)
+        json_object_set(json, "writtenAt", written);
+    json_decref(written);
+}
+
 static json_t *status_encode_run(const struct model_run *run, const struct model_spec *spec)
 {
     json_t *json = json_object();
@@ -351,8 +363,10 @@ static json_t *status_encode_run(const struct model_run *run, const struct model
         json_object_set_new(json, "batches", status_encode_batches(run));
     status_put_switches(json, "before", run->have_before, run->before);
     status_put_switches(json, "left", run->have_left, run->left);
+    status_put_written(json, run->written_ms);
     if (run->paused_ms >= 1000)
         json_object_set_new(json, "pausedSeconds", json_integer(run->paused_ms / 1000));
+    status_put_time(json, "pausedAt", run->paused_at_ms);
     status_put_time(json, "lastProgressAt", run->last_progress_ms);
     status_put_text(json, "fingerprint", run->fingerprint);
     return json;

@@ -90,8 +90,10 @@ struct model_run {
     struct model_switches before[MODEL_SIDES];
     bool have_left[MODEL_SIDES];
     struct model_switches left[MODEL_SIDES]; /* what the run last declared */
+    int64_t written_ms[MODEL_SIDES];         /* when the values were last written by this run; 0: not yet */
     int64_t paused_ms;
-    int64_t last_progress_ms;
+    int64_t paused_at_ms;     /* suspended since then; 0: it is not */
+    int64_t last_progress_ms; /* the last step ahead */
     char fingerprint[17];
 };
 

@@ -27,7 +27,8 @@ static void decide_enter_stage(struct turn *t, enum model_stage stage)
     m->stage = stage;
     m->stage_since_ms = t->now;
     m->step_since_ms = t->now;
-    m->progress_ms = t->now;
+    turn_progress(t);
+    t->st->run.last_progress_ms = t->s->now.wall_ms;
     m->resumed = false;
     m->hold_since_ms = m->look_ms = m->extra_since_ms = m->disturbed_ms = 0;
     m->best_score = 0;
@@ -46,6 +47,16 @@ static void decide_take_stage(struct turn *t)
     t->step = table_step(t->stage, t->m->step);
 }
 
+/* Time without progress before a restart counts; what is left is long enough to see progress again. */
+static int64_t decide_idle_before(const struct turn *t)
+{
+    int64_t idle = t->s->now.wall_ms - t->st->run.last_progress_ms;
+    int64_t most = t->spec->stage_deadline_ms - verify_arrival_ms(t->s);
+    if (t->st->run.last_progress_ms == 0 || idle < 0 || most < 0)
+        return 0;
+    return idle < most ? idle : most;
+}
+
 /* After a restart nothing is remembered: the step is taken up where everything it needs is seen again. Settle and held start anew. */
 static void decide_resume(struct turn *t)
 {
@@ -57,6 +68,7 @@ static void decide_resume(struct turn *t)
     (void)dv_strlcpy(m->step, step->resume != NULL ? step->resume : step->name, sizeof m->step);
     m->stage = t->st->stage;
     m->stage_since_ms = m->step_since_ms = m->progress_ms = t->now;
+    m->idle_before_ms = decide_idle_before(t);
     m->logs_since_wall_ms = t->st->stages[t->st->stage].started_ms;
     m->pod_lives[MODEL_A] = m->pod_lives[MODEL_B] = -1;
     if (t->s->status->run.id[0] != '\0' && dv_streq(t->s->status->run.id, run->id)) {
@@ -252,7 +264,23 @@ static int64_t decide_pod_lives(const struct verify_side *facts)
 /* Records between two offsets may be out of reach for a transaction's sake alone. */
 static bool decide_is_outage(const struct verify_stamp *stamp, enum verify_fact fact)
 {
+    if (fact == VF_GROUP_LAG)
+        return false;
     return stamp->err.kind == DV_ERR_UNREACHABLE || (stamp->err.kind == DV_ERR_TIMEOUT && fact != VF_DISTANCE);
+}
+
+/* A task that went on to another worker starts again at its last commit, as after a restart. */
+static bool decide_reassigned(struct turn *t, enum model_side side)
+{
+    bool moved = false;
+    for (int c = 0; c < MODEL_CONNECTORS; c++) {
+        const struct verify_connector *connector = turn_connector(t, side, (enum model_connector)c);
+        uint64_t now = connector != NULL ? connector->fact->workers : 0;
+        uint64_t *was = &t->m->workers[side][c];
+        moved = moved || (*was != 0 && now != 0 && *was != now);
+        *was = now != 0 || connector == NULL ? now : *was; /* between two workers it is on none */
+    }
+    return moved;
 }
 
 /* A restart in Kafka Connect or a broker out of reach explains noise for the rest of the stage. */
@@ -263,6 +291,7 @@ static void decide_disturbance(struct turn *t)
         int64_t lives = decide_pod_lives(facts);
         bool known = facts->stamp[VF_PODS].as_of_ms != 0;
         bool disturbed = known && t->m->pod_lives[side] >= 0 && lives != t->m->pod_lives[side];
+        disturbed = decide_reassigned(t, (enum model_side)side) || disturbed;
         for (size_t i = 0; i < facts->pod_count; i++)
             disturbed = disturbed || (!facts->pods[i]->ready && !facts->pods[i]->deleting); /* it lasts until it is up again */
         if (disturbed)
@@ -294,6 +323,16 @@ static bool decide_move(struct turn *t)
     return decide_apply(t, decide_row(t));
 }
 
+/* What is out of reach comes before what is waited for. The text is stable: no number in it counts. */
+static void decide_waits(struct turn *t, char *out, size_t size)
+{
+    const struct verify_stamp *stamp = world_out_of_reach(t);
+    if (stamp != NULL)
+        (void)dv_format(out, size, "waiting: %s", stamp->err.text);
+    else
+        (void)dv_format(out, size, "waiting for %s", turn_what(t));
+}
+
 static void decide_message(struct turn *t)
 {
     if (!model_run_active(t->st))
@@ -301,8 +340,9 @@ static void decide_message(struct turn *t)
     const char *what = turn_what(t);
     bool for_values = t->step->late == REASON_ValuesNotApplied;
     t->st->stages[t->stage].state = for_values ? STATE_WAITING_FOR_VALUES : STATE_RUNNING;
-    char text[200];
-    texts_top(t->st->message, sizeof t->st->message, model_stage_name(t->stage), dv_format(text, sizeof text, "waiting for %s", what));
+    char text[600];
+    decide_waits(t, text, sizeof text);
+    texts_top(t->st->message, sizeof t->st->message, model_stage_name(t->stage), text);
     (void)dv_strlcpy(t->st->stages[t->stage].step, t->m->step, sizeof t->st->stages[t->stage].step);
     if (t->p->waits_for[0] == '\0')
         (void)dv_strlcpy(t->p->waits_for, what, sizeof t->p->waits_for);

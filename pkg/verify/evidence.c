@@ -131,6 +131,18 @@ static void evidence_records(struct turn *t)
     json_object_set_new(model_evidence(t->st, t->stage), "records", records);
 }
 
+/* Over all topics of the group, as asked in this step. */
+static void evidence_group_lag(const struct turn *t, const struct verify_side *facts, json_t *item)
+{
+    const struct verify_stamp *stamp = &facts->stamp[VF_GROUP_LAG];
+    if (stamp->as_of_ms == 0 || stamp->as_of_ms < t->m->step_since_ms)
+        return;
+    json_object_set_new(item, "groupLag", json_integer(facts->group_lag.records));
+    json_object_set_new(item, "groupPartitions", json_integer(facts->group_lag.partitions));
+    if (facts->group_lag.unseen > 0)
+        json_object_set_new(item, "groupPartitionsUnseen", json_integer(facts->group_lag.unseen));
+}
+
 static void evidence_lag(struct turn *t)
 {
     if (t->stage != STAGE_LAG_DRAINED)
@@ -151,6 +163,7 @@ static void evidence_lag(struct turn *t)
         json_object_set_new(item, "group", json_string(group->name));
         json_object_set_new(item, "topic", json_string(turn_cluster(t, (enum model_side)side)->topic));
         json_object_set_new(item, "lag", json_integer(lag));
+        evidence_group_lag(t, facts, item);
         json_array_append_new(list, item);
     }
     json_object_set_new(model_evidence(t->st, t->stage), "lag", list);

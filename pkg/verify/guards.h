@@ -6,6 +6,7 @@
 #include "verify/turn.h"
 
 /* every step: guards_global.c */
+const struct verify_stamp *world_out_of_reach(struct turn *t); /* a question or watch that cannot be served now; NULL */
 bool secret_missing(struct turn *t);
 bool credentials_refused(struct turn *t);
 bool certificate_unusable(struct turn *t);
@@ -39,6 +40,7 @@ bool stage_late(struct turn *t);
 /* Preflight and Init: guards_init.c */
 bool access_missing(struct turn *t);
 bool connect_unusable(struct turn *t);
+bool plugin_not_listed(struct turn *t);
 bool flush_too_long(struct turn *t);
 bool cluster_same(struct turn *t);
 bool topic_not_found(struct turn *t);
@@ -95,9 +97,12 @@ bool distribution_stalled(struct turn *t);
 bool mark_known(struct turn *t);
 void set_mark(struct turn *t);
 bool mark_reached(struct turn *t);
+bool second_mark_late(struct turn *t);
 void read_again(struct turn *t);
 bool read_again_complete(struct turn *t);
 bool read_again_missing(struct turn *t);
+bool read_again_and_lag_asked(struct turn *t);
+void note_group_lag(struct turn *t);
 
 /* Offsets: guards_offsets.c. "near" is the side on which we commit. */
 bool ts_topic_missing(struct turn *t);

@@ -70,10 +70,8 @@ bool loop_seen(struct turn *t)
     if (!growing && !(found.on_origin && mixed) && !(found.on_origin && copies_extra_settled(t, t->spec->settle_ms)))
         return false;
     if (growing)
-        turn_say(t,
-                 "records loop between %s and %s: one produced on %s was seen %d times on %s and copies keep coming; check distribution "
-                 "model and levels",
-                 turn_name(t, MODEL_A), turn_name(t, MODEL_B), turn_name(t, born), seen, turn_name(t, found.side));
+        turn_say(t, "records loop between %s and %s: one was seen %d times %s and copies keep coming; check distribution model and levels",
+                 turn_name(t, MODEL_A), turn_name(t, MODEL_B), seen, found.at_origin ? "where it was produced" : "on the other cluster");
     else if (mixed)
         turn_say(t,
                  "level mismatch: a record produced on %s was seen %d times on %s, its copy flags carry two levels; check the levels of "

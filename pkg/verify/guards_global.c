@@ -15,13 +15,19 @@ static const struct verify_stamp *global_failing(struct turn *t, enum dv_err_kin
             const struct verify_stamp *stamp = &t->s->side[side].stamp[fact];
             bool passing = kind == DV_ERR_UNREACHABLE || kind == DV_ERR_TIMEOUT;
             bool old = fact < VF_ASKED_COUNT && t->now - stamp->failed_ms > GLOBAL_FAILURE_MS; /* nobody has asked again */
-            if (stamp->failed_ms <= stamp->as_of_ms || stamp->err.kind != kind || (passing && old))
+            if (fact == VF_GROUP_LAG || stamp->failed_ms <= stamp->as_of_ms || stamp->err.kind != kind || (passing && old))
                 continue;
             turn_say(t, "%s: %s", turn_name(t, (enum model_side)side), stamp->err.text);
             return stamp;
         }
     }
     return NULL;
+}
+
+const struct verify_stamp *world_out_of_reach(struct turn *t)
+{
+    const struct verify_stamp *stamp = global_failing(t, DV_ERR_UNREACHABLE);
+    return stamp != NULL ? stamp : global_failing(t, DV_ERR_TIMEOUT);
 }
 
 bool secret_missing(struct turn *t)
@@ -62,6 +68,9 @@ bool values_gone(struct turn *t)
         if (!facts->values->found)
             turn_say(t, "%s: %s %s/%s with the Distributor's values does not exist", cluster->name, global_values_kind(cluster),
                      cluster->ns, target->name);
+        else if (facts->values->key_binary)
+            turn_say(t, "%s: %s %s/%s holds key %s as binaryData; it must be UTF-8 text", cluster->name, global_values_kind(cluster),
+                     cluster->ns, target->name, target->key);
         else
             turn_say(t, "%s: %s %s/%s has no key %s", cluster->name, global_values_kind(cluster), cluster->ns, target->name, target->key);
         return true;
@@ -366,8 +375,9 @@ static bool global_restarts_rise(struct turn *t, enum model_side side, enum mode
     }
     if (count == m->restarts[side][connector])
         return false;
-    if (!global_rights_count(t, side)) {
-        m->restarts[side][connector] = count;
+    bool pardoned = fact->fact->restarted_ms != 0 && fact->fact->restarted_ms + t->now - t->s->now.wall_ms <= global_rights_due(t, side);
+    if (pardoned || !global_rights_count(t, side)) {
+        m->restarts[side][connector] = count; /* the status may show it a reconcile interval later */
         return false;
     }
     turn_say(t, "%s of %s (KafkaConnector %s) was restarted automatically %lld times since this stage began%s%s",
@@ -478,7 +488,7 @@ bool group_active(struct turn *t)
 
 static bool global_stage_over(struct turn *t)
 {
-    int64_t due = t->m->progress_ms + t->spec->stage_deadline_ms;
+    int64_t due = t->m->progress_ms + t->spec->stage_deadline_ms - t->m->idle_before_ms;
     if (t->now >= due)
         return true;
     turn_wake(t, due);

@@ -40,6 +40,34 @@ bool connect_unusable(struct turn *t)
     return init_connect_bad(t, MODEL_A) || init_connect_bad(t, MODEL_B);
 }
 
+static bool init_plugin_listed(const struct fact_connect *connect, const char *class_name)
+{
+    for (size_t i = 0; i < connect->plugin_count; i++)
+        if (dv_streq(connect->plugins[i], class_name))
+            return true;
+    return false;
+}
+
+/* Known only of connectors that are there already, where KafkaConnect lists its plugins and the class is no alias ("FileStreamSink"). */
+bool plugin_not_listed(struct turn *t)
+{
+    EACH_SIDE (side) {
+        const struct fact_connect *connect = t->s->side[side].connect;
+        EACH_CONNECTOR (c) {
+            const struct verify_connector *connector = turn_connector(t, (enum model_side)side, (enum model_connector)c);
+            const char *class_name = connector != NULL ? connector->fact->class_name : NULL;
+            if (connect == NULL || connect->plugin_count == 0 || class_name == NULL || strchr(class_name, '.') == NULL ||
+                init_plugin_listed(connect, class_name))
+                continue;
+            turn_say(t, "%s: class %s of KafkaConnector %s is not among the plugins of KafkaConnect %s/%s; add it to the image",
+                     turn_name(t, (enum model_side)side), class_name, connector->fact->name, turn_cluster(t, (enum model_side)side)->ns,
+                     connect->name);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The schema could only compare with the default; now the flush interval is known. */
 bool flush_too_long(struct turn *t)
 {
@@ -245,7 +273,7 @@ static const struct fact_job *init_job(const struct turn *t, enum model_side sid
         if (newest == NULL || facts->jobs[i]->created_ms > newest->created_ms)
             newest = facts->jobs[i];
     /* creationTimestamp has whole seconds */
-    if (newest != NULL && newest->created_ms + 1000 < t->m->written_wall_ms[side])
+    if (newest != NULL && newest->created_ms + 1000 < t->st->run.written_ms[side])
         return NULL;
     return newest;
 }

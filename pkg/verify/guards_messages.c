@@ -355,6 +355,20 @@ bool mark_reached(struct turn *t)
     return messages_side_drained(t, MODEL_B) && a;
 }
 
+#define DRAIN_MARGIN_MS 30000
+
+/* What was produced before the second mark is committed within one commit interval, or it is not drained: another mark. */
+bool second_mark_late(struct turn *t)
+{
+    int64_t due = turn_undisturbed(t, t->m->step_since_ms) + verify_commit_interval_ms(t->s) + DRAIN_MARGIN_MS;
+    if (t->now < due) {
+        turn_wake(t, due);
+        return false;
+    }
+    turn_note(t, "a mark was not reached within the commit interval: %s", t->p->waits_for);
+    return true;
+}
+
 /* ---------------------------------------------------------------- reading again */
 
 void read_again(struct turn *t)
@@ -386,4 +400,43 @@ bool read_again_missing(struct turn *t)
         return false;
     turn_say(t, "when the topic was read again a record was gone: %s", t->p->waits_for);
     return true;
+}
+
+/* ---------------------------------------------------------------- lag over all topics: reported, never judged */
+
+/* Waited for until there is an answer or none can be had, and no longer than arrival. */
+static bool messages_group_lag_open(struct turn *t, enum model_side side)
+{
+    const struct verify_stamp *stamp = &t->s->side[side].stamp[VF_GROUP_LAG];
+    int64_t since = t->m->step_since_ms;
+    int64_t due = since + verify_arrival_ms(t->s);
+    if (stamp->as_of_ms >= since)
+        return false;
+    (void)turn_fresh(t, side, VF_GROUP_LAG, since);
+    if (stamp->failed_ms >= since || t->now >= due)
+        return false;
+    turn_wake(t, due);
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the lag of the Message Distributor's group on %s over all topics",
+                    turn_name(t, side));
+    return true;
+}
+
+bool read_again_and_lag_asked(struct turn *t)
+{
+    bool open = false;
+    EACH_SIDE (side)
+        open = messages_group_lag_open(t, (enum model_side)side) || open;
+    return read_again_complete(t) && !open;
+}
+
+void note_group_lag(struct turn *t)
+{
+    EACH_SIDE (side) {
+        const struct verify_stamp *stamp = &t->s->side[side].stamp[VF_GROUP_LAG];
+        if (stamp->as_of_ms >= t->m->step_since_ms)
+            continue;
+        turn_note(t, "the lag of the Message Distributor's group on %s over all topics is not known: %s",
+                  turn_name(t, (enum model_side)side),
+                  stamp->failed_ms >= t->m->step_since_ms ? stamp->err.text : "there was no answer within the arrival time");
+    }
 }

@@ -78,7 +78,7 @@ static void intent_done(struct turn *t)
     if (intent->kind == INTENT_VALUES) {
         struct model_switches want;
         t->m->written_ms[intent->side] = t->m->effect_ms;
-        t->m->written_wall_ms[intent->side] = intent->at_ms;
+        t->st->run.written_ms[intent->side] = intent->at_ms;
         t->m->job_done_ms[intent->side] = 0;
         if (turn_want(t, intent->side, &want)) {
             t->st->run.left[intent->side] = want;

@@ -115,16 +115,21 @@ static void lifecycle_start(struct turn *t)
     turn_event(t, false, "RunStarted", "run %s started", run->id);
 }
 
-static void lifecycle_abort(struct turn *t, enum model_reason reason, const char *why)
+static void lifecycle_break(struct turn *t, enum model_verdict verdict, enum model_reason reason, const char *why)
 {
     struct model_stage_status *st = &t->st->stages[t->st->stage];
     turn_say(t, "%s", why);
     t->stage = t->st->stage;
-    st->state = STATE_ABORTED;
+    st->state = verdict == MODEL_ABORTED ? STATE_ABORTED : STATE_ERROR;
     st->reason = reason;
     st->finished_ms = t->s->now.wall_ms;
     (void)dv_strlcpy(st->message, why, sizeof st->message);
-    lifecycle_finish(t, MODEL_ABORTED, reason);
+    lifecycle_finish(t, verdict, reason);
+}
+
+static void lifecycle_abort(struct turn *t, enum model_reason reason, const char *why)
+{
+    lifecycle_break(t, MODEL_ABORTED, reason, why);
 }
 
 /* ---------------------------------------------------------------- decide */
@@ -152,25 +157,37 @@ static bool lifecycle_intent_open(const struct turn *t)
     return t->st->run.intent.kind != INTENT_NONE && !untouched;
 }
 
-/* Time in Suspended counts nowhere: when it ends, all monotonic marks move on by it. */
+static void lifecycle_pending(struct turn *t, const char *why)
+{
+    (void)dv_strlcpy(t->st->message, why, sizeof t->st->message);
+}
+
+static void lifecycle_suspend(struct turn *t)
+{
+    if (t->m->paused_since_ms == 0)
+        t->m->paused_since_ms = t->now;
+    if (t->st->run.paused_at_ms == 0)
+        t->st->run.paused_at_ms = t->s->now.wall_ms;
+    lifecycle_pending(t, "suspended: set spec.suspend to false to go on");
+}
+
+/* Time in Suspended counts nowhere: when it ends, all monotonic marks move on by it. Since when it lasts stands in the status: a restart of
+ * the controller ends no suspension. */
 static void lifecycle_unpause(struct turn *t)
 {
     struct verify_memory *m = t->m;
     int64_t *marks[] = {&m->step_since_ms, &m->stage_since_ms, &m->progress_ms, &m->extra_since_ms, &m->right_ms};
+    struct model_run *run = &t->st->run;
     int64_t paused = m->paused_since_ms != 0 ? t->now - m->paused_since_ms : 0;
-    if (paused == 0)
+    if (run->paused_at_ms == 0)
         return;
+    run->paused_ms += t->s->now.wall_ms > run->paused_at_ms ? t->s->now.wall_ms - run->paused_at_ms : 0;
+    run->paused_at_ms = 0;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (*marks[i] != 0)
             *marks[i] += paused;
     m->hold_since_ms = 0;
-    t->st->run.paused_ms += paused;
     m->paused_since_ms = 0;
-}
-
-static void lifecycle_pending(struct turn *t, const char *why)
-{
-    (void)dv_strlcpy(t->st->message, why, sizeof t->st->message);
 }
 
 static void lifecycle_begin(struct turn *t)
@@ -205,9 +222,7 @@ static void lifecycle_active(struct turn *t)
         lifecycle_abort(t, REASON_SpecChanged, "the spec changed during the run");
         turn_wake(t, t->now);
     } else if (t->spec->suspend) {
-        if (t->m->paused_since_ms == 0)
-            t->m->paused_since_ms = t->now;
-        lifecycle_pending(t, "suspended: set spec.suspend to false to go on");
+        lifecycle_suspend(t);
     } else {
         lifecycle_unpause(t);
         decide_run(t);
@@ -222,6 +237,21 @@ static void lifecycle_delete(struct turn *t)
         lifecycle_abort(t, REASON_Aborted, "the resource is being deleted");
 }
 
+/* What cannot be written down must not be done. */
+static void lifecycle_crd_too_old(struct turn *t)
+{
+    if (!model_run_active(t->st) && lifecycle_wanted(t))
+        lifecycle_start(t);
+    if (!model_run_active(t->st))
+        return;
+    if (lifecycle_intent_open(t)) { /* its effect is seen through; a further one is not written down and so never begun */
+        decide_run(t);
+        if (!model_run_active(t->st) || dv_streq(t->st->run.intent.id, t->s->status->run.intent.id))
+            return;
+    }
+    lifecycle_break(t, MODEL_ERROR, REASON_CRDTooOld, t->s->crd_too_old);
+}
+
 void lifecycle_decide(struct turn *t)
 {
     char why[160];
@@ -234,6 +264,8 @@ void lifecycle_decide(struct turn *t)
         if (model_run_active(t->st))
             lifecycle_abort(t, REASON_InvalidSpec, t->s->spec_err->text);
         (void)dv_format(t->st->message, sizeof t->st->message, "%.200s", t->s->spec_err->text);
+    } else if (t->s->crd_too_old != NULL) {
+        lifecycle_crd_too_old(t);
     } else if (model_run_active(t->st)) {
         lifecycle_active(t);
     } else if (lifecycle_wanted(t)) {

@@ -88,6 +88,7 @@ static const struct verify_step steps_preflight[] = {
 static const struct verify_row rows_preflight[] = {
     ROW("Look", access_missing, nothing, OUT_STOP, PermissionMissing, NULL),
     ROW("Look", connect_unusable, nothing, OUT_STOP, ConnectNotReady, NULL),
+    ROW("Look", plugin_not_listed, nothing, OUT_STOP, PluginMissing, NULL),
     ROW("Look", flush_too_long, nothing, OUT_STOP, InvalidSpec, NULL),
     ROW("Look", cluster_same, nothing, OUT_STOP, SameKafkaCluster, NULL),
     ROW("Look", topic_not_found, nothing, OUT_STOP, TopicNotFound, NULL),
@@ -222,9 +223,10 @@ static const struct verify_row rows_lag[] = {
     ROW("SecondMark", mark_known, set_mark, OUT_GO, None, "SecondDrain"),
     ROW("SecondMark", always, nothing, OUT_WAIT, None, NULL),
     ROW("SecondDrain", mark_reached, nothing, OUT_GO, None, "ReadAgain"),
+    ROW("SecondDrain", second_mark_late, nothing, OUT_GO, None, "SecondMark"),
     ROW("SecondDrain", always, nothing, OUT_WAIT, None, NULL),
     ROW("ReadAgain", always, read_again, OUT_GO, None, "Counted"),
-    ROW("Counted", read_again_complete, nothing, OUT_PASS, Passed, NULL),
+    ROW("Counted", read_again_and_lag_asked, note_group_lag, OUT_PASS, Passed, NULL),
     ROW("Counted", read_again_missing, nothing, OUT_STOP, RecordsMissing, NULL),
     ROW("Counted", always, nothing, OUT_WAIT, None, NULL),
 };

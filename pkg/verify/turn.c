@@ -33,6 +33,7 @@ const char *verify_fact_text(enum verify_fact fact)
         [VF_GROUPS] = "description of the consumer groups",
         [VF_MD_COMMITS] = "Message Distributor's committed offsets",
         [VF_TEST_COMMITS] = "test group's committed offsets",
+        [VF_GROUP_LAG] = "lag of the Message Distributor's whole group",
         [VF_DISTANCE] = "records between two offsets",
         [VF_ACCESS] = "own rights on the API server",
         [VF_VALUES] = "values object",
@@ -102,6 +103,7 @@ void turn_note(struct turn *t, const char *fmt, ...)
 void turn_progress(struct turn *t)
 {
     t->m->progress_ms = t->now;
+    t->m->idle_before_ms = 0;
 }
 
 const struct verify_side *turn_side(const struct turn *t, enum model_side side)
@@ -201,8 +203,10 @@ void turn_go(struct turn *t, const char *step)
     struct verify_memory *m = t->m;
     const struct verify_step *next = table_step(t->stage, step);
     evidence_wait(t, t->step->what, t->step->demanded, turn_step_age(t));
-    if (next > t->step)
+    if (next > t->step) {
         turn_progress(t);
+        t->st->run.last_progress_ms = t->s->now.wall_ms;
+    }
     (void)dv_strlcpy(m->step, step, sizeof m->step);
     (void)dv_strlcpy(t->st->stages[t->stage].step, step, sizeof m->step);
     m->step_since_ms = t->now;

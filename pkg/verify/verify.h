@@ -22,6 +22,7 @@ enum verify_fact {
     VF_GROUPS,
     VF_MD_COMMITS,   /* of the Message Distributor's group on the test topic */
     VF_TEST_COMMITS, /* of the test group on the test topic */
+    VF_GROUP_LAG,    /* of the Message Distributor's group over all topics: reported, never judged, and so its failure decides nothing */
     VF_DISTANCE,
     VF_ACCESS, /* own rights on the API server of this side */
     VF_ASKED_COUNT,
@@ -48,6 +49,7 @@ enum verify_declared { VERIFY_ABSENT, VERIFY_OFF, VERIFY_ON, VERIFY_UNREADABLE }
 struct verify_values {
     bool found;
     bool key_found;
+    bool key_binary;   /* it is there under binaryData: no UTF-8 text */
     bool readable;     /* the text parses */
     struct dv_err why; /* with readable false, or of the first switch that cannot be read or set */
     enum verify_declared declared[MODEL_SWITCHES];
@@ -91,7 +93,8 @@ struct verify_side {
     struct fact_topic test_topic, ts_topic;
     const struct fact_offsets *test_log, *ts_log, *md_commits, *test_commits; /* NULL until known */
     const struct fact_group *groups;                                          /* VERIFY_GROUPS of them, NULL until known */
-    struct verify_right write_test;                                           /* the far side's principals: Write on the test topic here */
+    struct fact_group_lag group_lag;
+    struct verify_right write_test;                   /* the far side's principals: Write on the test topic here */
     struct verify_right write_ts;                     /* the far side's principals: Write on the timestamps topic here */
     struct verify_right read_group[MODEL_CONNECTORS]; /* this side's principals: Read on their groups here */
     struct verify_distance distances[VERIFY_DISTANCES];
@@ -133,9 +136,10 @@ struct verify_memory {
     int64_t ts_first_ms; /* first timestamps record of ours behind our commit; 0: none yet */
     bool resumed;        /* taken up after a restart in this stage: what happened before is not known */
     int64_t progress_ms;
-    int applied_row;     /* row of the switch table whose set of connectors was seen complete */
-    int64_t best_score;  /* of pods, connectors and tasks in this step */
-    int64_t best_commit; /* of the Message Distributors' commits below what is waited for */
+    int64_t idle_before_ms; /* time without progress before a restart, until there is progress again */
+    int applied_row;        /* row of the switch table whose set of connectors was seen complete */
+    int64_t best_score;     /* of pods, connectors and tasks in this step */
+    int64_t best_commit;    /* of the Message Distributors' commits below what is waited for */
     int64_t best_copies;
     int64_t best_ts;
     int64_t ts_base;        /* timestamps records of ours that came before our commit */
@@ -146,17 +150,17 @@ struct verify_memory {
     enum model_side stuck_side;
     int32_t stuck_partition;
     int64_t stuck_offset;
-    int64_t paused_since_ms;         /* suspended; 0: not */
-    int64_t run_wall_offset_ms;      /* wall - monotonic when the run was taken up */
-    int64_t written_ms[MODEL_SIDES]; /* our last write of the values; 0: none in this process */
-    int64_t written_wall_ms[MODEL_SIDES];
+    int64_t paused_since_ms;              /* suspended; 0: not */
+    int64_t run_wall_offset_ms;           /* wall - monotonic when the run was taken up */
+    int64_t written_ms[MODEL_SIDES];      /* our last write of the values; 0: none in this process */
     int64_t job_done_ms[MODEL_SIDES];     /* this revision's init job was seen finished; 0: not */
     int64_t rights_given_ms[MODEL_SIDES]; /* when this revision's rights are there at the latest, and from when findings about them count */
     int64_t rights_due_ms[MODEL_SIDES];
     bool restarts_known[MODEL_SIDES][MODEL_CONNECTORS];
     int64_t restarts[MODEL_SIDES][MODEL_CONNECTORS];
-    int64_t pod_lives[MODEL_SIDES]; /* which pods and containers there are; -1: unknown */
-    int64_t disturbed_ms;           /* last pod restart or broker out of reach; 0: none in this stage */
+    int64_t pod_lives[MODEL_SIDES];                  /* which pods and containers there are; -1: unknown */
+    uint64_t workers[MODEL_SIDES][MODEL_CONNECTORS]; /* where the tasks were placed */
+    int64_t disturbed_ms; /* last restart of a pod or move of a task, or broker out of reach; 0: none in this stage */
     /* effects */
     char effect_id[16]; /* intent this process opened or took up */
     enum verify_effect_state effect;
@@ -190,9 +194,10 @@ struct verify_snapshot {
     const struct model_status *status;
     const char *reverify; /* annotations; NULL when absent */
     const char *abort;
-    const char *new_run_id; /* random; used when a run starts */
-    const char *conflict;   /* key of another verification that drives one of the Distributors; NULL */
-    bool may_run;           /* a place among --max-runs is free or held */
+    const char *new_run_id;  /* random; used when a run starts */
+    const char *crd_too_old; /* why the status cannot be written in full; NULL */
+    const char *conflict;    /* key of another verification that drives one of the Distributors; NULL */
+    bool may_run;            /* a place among --max-runs is free or held */
     const struct verify_memory *memory;
     const struct probe_table *probes;
     struct verify_side side[MODEL_SIDES];

@@ -94,6 +94,7 @@ struct lab_event {
     struct port_kafka_event event;
     struct fact_topic topic;
     struct fact_offsets offsets;
+    struct fact_group_lag lag;
     struct fact_record record;
 };
 
@@ -173,6 +174,10 @@ static inline void lab_sink(void *arg, const struct port_kafka_event *event)
             (struct fact_offsets){count, lab_copy_offsets(event->offsets->low, count), lab_copy_offsets(event->offsets->high, count),
                                   lab_copy_offsets(event->offsets->stable, count)};
         copy->event.offsets = &copy->offsets;
+    }
+    if (event->lag != NULL) {
+        copy->lag = *event->lag;
+        copy->event.lag = &copy->lag;
     }
     if (event->record != NULL) {
         lab_copy_record(&copy->record, event->record);

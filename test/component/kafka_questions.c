@@ -2,6 +2,8 @@
 
 /* Every question against a real broker, with a principal that has exactly the documented rights. */
 
+#define ADMIN 2
+
 static void cluster_id(void **state)
 {
     struct lab *lab = *state;
@@ -136,6 +138,70 @@ static void a_reader(void **state)
     lab->port.read_stop(lab->port.impl, 9);
 }
 
+/* ---------------------------------------------------------------- lag over all topics of a group */
+
+static void lag_records(struct lab *lab, const char *topic, int32_t partition, size_t count)
+{
+    struct fact_record records[8] = {{.partition = 0}};
+    for (size_t i = 0; i < count && i < 8; i++)
+        records[i] = lab_record(partition, dv_clock_now().wall_ms, "k", "v");
+    assert_int_equal(lab_produce(lab, ADMIN, topic, records, count), 0);
+}
+
+static void lag_commit(struct lab *lab, const char *group, const char *topic, const int64_t *offsets, int32_t partitions)
+{
+    port_id id = lab->next_id++;
+    lab->port.commit(lab->port.impl, ADMIN, id, group, topic, offsets, partitions);
+    const struct port_kafka_event *event = lab_wait(lab, PORT_KAFKA_COMMITTED, id, 0, 16000);
+    assert_non_null(event);
+    lab_good(event);
+}
+
+static void lag_is(struct lab *lab, port_id client, const char *group, int64_t records, int32_t partitions)
+{
+    const struct port_kafka_event *event = lab_ask(lab, client, &(struct port_question){.ask = PORT_ASK_GROUP_LAG, .group = group});
+    for (int i = 0; i < 50 && event->err.kind == DV_ERR_NONE && event->lag->partitions != partitions; i++) {
+        lab_run(lab, 200); /* a rule takes a moment to reach the brokers */
+        event = lab_ask(lab, client, &(struct port_question){.ask = PORT_ASK_GROUP_LAG, .group = group});
+    }
+    lab_good(event);
+    assert_int_equal(event->lag->records, records);
+    assert_int_equal(event->lag->partitions, partitions);
+    assert_int_equal(event->lag->unseen, 0);
+}
+
+/* Whoever may describe all topics sees all; we see those that we may describe, and nothing is said of the others. */
+static void lag_of_a_whole_group(void **state)
+{
+    struct lab *lab = *state;
+    const rd_kafka_AclOperation_t describe[] = {RD_KAFKA_ACL_OPERATION_DESCRIBE};
+    char ours[40];
+    char theirs[40];
+    lab_topic(ours, 3, NULL);
+    lab_topic(theirs, 3, NULL);
+    const char *group = theirs; /* a name that nobody else has */
+    lab_open_admin(lab, ADMIN);
+    lag_records(lab, ours, 0, 5);
+    lag_records(lab, ours, 1, 3);
+    lag_records(lab, theirs, 2, 4);
+    lag_is(lab, ADMIN, group, 0, 0);
+    lag_is(lab, LAB_CLIENT, group, 0, 0);
+    lag_commit(lab, group, ours, (const int64_t[]){2, 3, 0}, 3);
+    lag_commit(lab, group, theirs, (const int64_t[]){-1, 0, 1}, 3);
+    lag_is(lab, ADMIN, group, 3 + 3, 5);
+    lag_is(lab, LAB_CLIENT, group, 0, 0);
+    lab_allow(RD_KAFKA_RESOURCE_TOPIC, ours, describe, 1, RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW);
+    lag_is(lab, LAB_CLIENT, group, 3, 3);
+    lab_allow(RD_KAFKA_RESOURCE_GROUP, group, describe, 1, RD_KAFKA_ACL_PERMISSION_TYPE_DENY);
+    const struct port_kafka_event *event = NULL;
+    for (int i = 0; i < 50 && (event == NULL || event->err.kind == DV_ERR_NONE); i++) {
+        lab_run(lab, 200);
+        event = lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_GROUP_LAG, .group = group});
+    }
+    lab_bad(event, DV_ERR_DENIED, group);
+    lab->port.close(lab->port.impl, ADMIN);
+}
+
 static int begin(void **state)
 {
     struct lab *lab = lab_new();
@@ -161,6 +227,7 @@ int main(void)
         cmocka_unit_test(groups),
         cmocka_unit_test(produce_commit_and_ask_again),
         cmocka_unit_test(a_reader),
+        cmocka_unit_test(lag_of_a_whole_group),
     };
     cmocka_set_test_filter(getenv("TEST")); /* a pattern; all without it */
     return cmocka_run_group_tests(tests, begin, end);

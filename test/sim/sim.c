@@ -136,6 +136,8 @@ static size_t named_tests(struct CMUnitTest *tests)
                                               cmocka_unit_test(people_one_place_for_two),
                                               cmocka_unit_test(people_invalid_spec_is_corrected),
                                               cmocka_unit_test(people_suspended_from_the_start),
+                                              cmocka_unit_test(people_lag_of_the_whole_group),
+                                              cmocka_unit_test(people_crd_too_old),
                                               cmocka_unit_test(kills_at_effects),
                                               cmocka_unit_test(kills_at_events),
                                               cmocka_unit_test(worlds_by_chance),

@@ -289,3 +289,83 @@ void people_suspended_from_the_start(void **state)
     people_drive(world, people_ready, "Ready");
     people_end(world);
 }
+
+static bool people_crd_stalled(struct world *world)
+{
+    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Stalled", "reason"), "CRDTooOld");
+}
+
+/* The controller is newer than the CRD, from the start or since the middle of a run: the run ends at once, visibly, and nothing is done
+ * that cannot be written down. With the CRD put right, a reverify starts anew. */
+void people_crd_too_old(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct world *world = sim_world(&(struct sim_setup){.seed = 14});
+        if (late)
+            people_drive(world, people_settling, "MessagesBothWays");
+        world->crd_old = true;
+        people_drive(world, people_crd_stalled, "Stalled");
+        assert_string_equal(sim_condition(world, WORLD_RESOURCE, "Finished", "status"), "True");
+        assert_string_equal(people_text(world, WORLD_RESOURCE, "result"), "Error");
+        assert_non_null(strstr(world_status_text(world, "message"), "status.run.lastProgressAt"));
+        int64_t writes = world->counts.status_writes;
+        (void)sim_drive(world, NULL, 600000);
+        assert_int_equal(world->counts.status_writes, writes);
+        world->crd_old = false;
+        world_act(world, "reverify=mended");
+        people_drive(world, people_ready, "Ready");
+        people_end(world);
+    }
+}
+
+/* ---------------------------------------------------------------- lag over all topics */
+
+/* The Message Distributor's group of one side has read another topic up to `left` records before its end. */
+static void people_other_topic(struct world *world, int side, int64_t left)
+{
+    struct world_topic *topic = world_topic_make(&world->kafka[side], "orders", 2);
+    for (int32_t p = 0; p < 2; p++) {
+        struct fact_record record = {.partition = p, .timestamp_ms = world_wall(world)};
+        for (int i = 0; i < 20; i++)
+            (void)world_append(world, side, topic, &record, false);
+        world_commit(world, side, world_group(&world->dist[side].connector[MODEL_MD]), "orders", p, 20 - left);
+    }
+}
+
+static const json_t *people_evidence(struct world *world, const char *stage, const char *key)
+{
+    const json_t *stages = json_object_get(people_status(world, WORLD_RESOURCE), "stages");
+    for (size_t i = 0; i < json_array_size(stages); i++)
+        if (dv_streq(json_string_value(json_object_get(json_array_get(stages, i), "name")), stage))
+            return json_object_get(json_object_get(json_array_get(stages, i), "evidence"), key);
+    return NULL;
+}
+
+static int64_t people_lag(struct world *world, size_t side, const char *key)
+{
+    const json_t *number = json_object_get(json_array_get(people_evidence(world, "LagDrained", "lag"), side), key);
+    return number != NULL ? json_integer_value(number) : -1;
+}
+
+/* Reported and never judged: neither what lags elsewhere nor a right that lacks keeps the run from passing. */
+void people_lag_of_the_whole_group(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 15});
+    people_other_topic(world, MODEL_A, 7);
+    people_other_topic(world, MODEL_B, 0);
+    world->kafka[MODEL_B].refuse_ask = PORT_ASK_GROUP_LAG;
+    people_drive(world, people_ready, "Ready");
+    assert_int_equal(people_lag(world, MODEL_A, "lag"), 0);
+    assert_int_equal(people_lag(world, MODEL_A, "groupLag"), 14);
+    assert_int_equal(people_lag(world, MODEL_A, "groupPartitions"), WORLD_PARTITIONS + 2);
+    assert_int_equal(people_lag(world, MODEL_A, "groupPartitionsUnseen"), -1);
+    assert_int_equal(people_lag(world, MODEL_B, "lag"), 0);
+    assert_int_equal(people_lag(world, MODEL_B, "groupLag"), -1);
+    const json_t *notes = people_evidence(world, "LagDrained", "notes");
+    assert_int_equal(json_array_size(notes), 1);
+    assert_string_equal(json_string_value(json_array_get(notes, 0)),
+                        "the lag of the Message Distributor's group on dc2 over all topics is not known: Kafka cluster dc2: not authorized");
+    people_end(world);
+}

@@ -12,6 +12,8 @@ void people_one_place_for_two(void **state);
 void people_invalid_spec_is_corrected(void **state);
 void people_run_again_after_failure(void **state);
 void people_suspended_from_the_start(void **state);
+void people_crd_too_old(void **state);
 void people_recreated(void **state);
+void people_lag_of_the_whole_group(void **state);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/timefmt.h"
 
@@ -202,8 +203,7 @@ static void kube_merge(json_t *target, const json_t *patch)
 {
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach((json_t *)(uintptr_t)patch, key, value)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)patch, key, value) {
         json_t *old = json_object_get(target, key);
         if (json_is_null(value))
             json_object_del(target, key);
@@ -236,6 +236,24 @@ static void kube_store(struct world *world, struct kube_request *request, struct
         kube_take_out(world, object);
 }
 
+/* Fields an older CRD does not know, as an API server names them. */
+static bool kube_unknown(struct world *world, struct kube_request *request)
+{
+    struct dv_buf text = DV_BUF_INIT(4096);
+    const json_t *status = json_object_get(request->body, "status");
+    size_t i = 0;
+    const json_t *stage = NULL;
+    if (world->crd_old && json_object_get(json_object_get(status, "run"), "lastProgressAt") != NULL)
+        (void)dv_buf_addf(&text, "unknown field \"status.run.lastProgressAt\"");
+    json_array_foreach(json_object_get(status, "stages"), i,
+                       stage) if (world->crd_old && json_object_get(json_object_get(stage, "evidence"), "watchedSeconds") != NULL)(void)
+        dv_buf_addf(&text, "%sunknown field \"status.stages[%zu].evidence.watchedSeconds\"", text.len > 0 ? ", " : "", i);
+    if (text.len > 0)
+        kube_refuse(request, DV_ERR_INVALID, 400, dv_buf_text(&text));
+    dv_buf_free(&text);
+    return request->err.kind != DV_ERR_NONE;
+}
+
 static void kube_replace_status(struct world *world, struct kube_request *request, struct world_object *object)
 {
     world->counts.status_writes++;
@@ -248,6 +266,8 @@ static void kube_replace_status(struct world *world, struct kube_request *reques
         world->counts.conflicts++;
         return;
     }
+    if (kube_unknown(world, request))
+        return;
     world_check_status(world, json_object_get(request->body, "status"));
     json_t *changed = json_deep_copy(object->json);
     json_object_set(changed, "status", json_object_get(request->body, "status"));

@@ -68,6 +68,7 @@ struct port_request {
     /* what the answer holds; owned */
     struct fact_topic fact;
     struct fact_offsets *found;
+    struct fact_group_lag lag;
     struct fact_group *described;
 };
 
@@ -196,6 +197,23 @@ static void port_look_groups(struct world *world, struct port_request *request)
     request->event.group_count = request->question.group_count;
 }
 
+static void port_look_lag(struct world_kafka *kafka, struct port_request *request)
+{
+    for (size_t i = 0; i < kafka->commit_count; i++) {
+        const struct world_commit *commit = &kafka->commits[i];
+        const struct world_topic *topic = world_topic(kafka, commit->topic);
+        if (!dv_streq(commit->group, request->group) || commit->offset < 0)
+            continue;
+        if (topic == NULL || commit->partition >= topic->fact.partitions) {
+            request->lag.unseen++;
+            continue;
+        }
+        request->lag.partitions++;
+        request->lag.records += topic->part[commit->partition].end - commit->offset;
+    }
+    request->event.lag = &request->lag;
+}
+
 static void port_look_topic(struct world *world, struct port_request *request)
 {
     struct world_kafka *kafka = &world->kafka[request->cluster];
@@ -218,7 +236,8 @@ static void port_look_topic(struct world *world, struct port_request *request)
     case PORT_ASK_CLUSTER:
     case PORT_ASK_TOPIC:
     case PORT_ASK_ACLS:
-    case PORT_ASK_GROUPS: break;
+    case PORT_ASK_GROUPS:
+    case PORT_ASK_GROUP_LAG: break;
     }
 }
 
@@ -240,6 +259,8 @@ static void port_ask_arrive(struct world *world, void *arg)
         return;
     } else if (request->question.ask == PORT_ASK_GROUPS)
         port_look_groups(world, request);
+    else if (request->question.ask == PORT_ASK_GROUP_LAG)
+        port_look_lag(kafka, request);
     else
         port_look_topic(world, request);
     world_after(world, world_between(world, 1, 12), port_answer, port_request_free, request);

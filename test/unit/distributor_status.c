@@ -92,6 +92,30 @@ static void want_judgement(const char *name, const json_t *expect, const struct 
     assert_int_equal(judgement->health == DISTRIBUTOR_HEALTHY, judgement->why[0] == '\0');
 }
 
+static uint64_t placed(const char *tasks)
+{
+    char text[512];
+    json_t *json = json_loads(dv_format(text, sizeof text, "{\"status\":{\"connectorStatus\":{\"tasks\":[%s]}}}", tasks), 0, NULL);
+    struct fact_connector *fact = distributor_connector(json);
+    uint64_t workers = fact->workers;
+    fact_connector_free(fact);
+    json_decref(json);
+    return workers;
+}
+
+/* Where the tasks run, in whichever order they are listed. */
+static void moved_tasks_are_seen(void **state)
+{
+    (void)state;
+#define TASK(id, worker) "{\"id\":" #id ",\"worker_id\":\"" worker "\"}"
+    assert_int_equal(placed(TASK(0, "a") "," TASK(1, "b")), placed(TASK(1, "b") "," TASK(0, "a")));
+    assert_int_not_equal(placed(TASK(0, "a") "," TASK(1, "b")), placed(TASK(0, "b") "," TASK(1, "a")));
+    assert_int_not_equal(placed(TASK(0, "a")), placed(TASK(0, "b")));
+    assert_int_equal(placed(""), 0);
+    assert_int_equal(placed("{\"id\":0}"), 0);
+#undef TASK
+}
+
 static void one_item(const json_t *file, const json_t *item)
 {
     const char *name = json_string_value(json_object_get(item, "name"));
@@ -443,6 +467,7 @@ int main(void)
         cmocka_unit_test(pods_say_what_they_wait_for),
         cmocka_unit_test(selectors),
         cmocka_unit_test(a_failed_job_says_why),
+        cmocka_unit_test(moved_tasks_are_seen),
         cmocka_unit_test(odd_objects_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,6 +210,72 @@ static void questions_without_their_subject(void **state)
     assert_int_equal(mock_ask(mock, &(struct port_question){.ask = PORT_ASK_LOG})->kind, DV_ERR_INTERNAL);
     assert_int_equal(mock_ask(mock, &(struct port_question){.ask = PORT_ASK_COMMITS, .topic = "t"})->kind, DV_ERR_INTERNAL);
     assert_int_equal(mock_ask(mock, &(struct port_question){.ask = PORT_ASK_GROUPS})->kind, DV_ERR_INTERNAL);
+    assert_int_equal(mock_ask(mock, &(struct port_question){.ask = PORT_ASK_GROUP_LAG})->kind, DV_ERR_INTERNAL);
+}
+
+/* ---------------------------------------------------------------- lag of a group: the mock cluster cannot list commits, so the job alone */
+
+static struct fact_group_lag mock_lag_found;
+static rd_kafka_resp_err_t mock_lag_err;
+static bool mock_lag_there;
+
+static void mock_lag_done(struct kafka_job *base, struct kafka *kafka)
+{
+    struct kafka_ask_job *job = (struct kafka_ask_job *)base;
+    (void)kafka;
+    mock_lag_found = job->lag;
+    mock_lag_err = job->err;
+    mock_lag_there = true;
+    kafka_ask_job_free(job);
+}
+
+/* Commits at 0 on partitions 0 to 7 of topic many and 0 to 2 of t, which has two; five more are unseen from the start. */
+static int64_t mock_lag(struct mock *mock)
+{
+    struct dv_err err = DV_ERR_INIT;
+    struct kafka_handle *handle = kafka_client_handle(kafka_client_find(mock->kafka, 1), KAFKA_HANDLE_ADMIN, &err);
+    assert_non_null(handle);
+    rd_kafka_topic_partition_list_t *commits = rd_kafka_topic_partition_list_new(11);
+    for (int32_t p = 0; p < 8; p++)
+        rd_kafka_topic_partition_list_add(commits, "many", p)->offset = 0;
+    for (int32_t p = 0; p < 3; p++)
+        rd_kafka_topic_partition_list_add(commits, "t", p)->offset = 0;
+    int64_t began = dv_clock_now().mono_ms;
+    mock_lag_there = false;
+    kafka_lag_job_push(handle, 1, commits, 5, mock_lag_done);
+    for (int i = 0; i < 16000 && !mock_lag_there; i++)
+        (void)mock_wait(mock, PORT_KAFKA_TROUBLE, 1, 1);
+    assert_true(mock_lag_there);
+    assert_int_equal(mock_lag_err, RD_KAFKA_RESP_ERR_NO_ERROR);
+    return dv_clock_now().mono_ms - began;
+}
+
+static void partitions_that_cannot_be_counted_are_left_out(void **state)
+{
+    struct mock *mock = *state;
+    (void)rd_kafka_mock_topic_create(mock->cluster, "many", 8, 1);
+    for (port_id id = 10; id < 16; id++)
+        mock_produce(mock, id, (int32_t)(id % 2));
+    assert_true(mock_wait(mock, PORT_KAFKA_PRODUCED, 6, 20000));
+    (void)mock_lag(mock);
+    assert_int_equal(mock_lag_found.records, 6);
+    assert_int_equal(mock_lag_found.partitions, 10);
+    assert_int_equal(mock_lag_found.unseen, 5 + 1);
+
+    /* One answer that fails is asked for again in parts. */
+    rd_kafka_mock_push_request_errors(mock->cluster, MOCK_LIST_OFFSETS, 1, RD_KAFKA_RESP_ERR_INVALID_REQUEST);
+    (void)mock_lag(mock);
+    assert_int_equal(mock_lag_found.records, 6);
+    assert_int_equal(mock_lag_found.partitions, 10);
+
+    /* A partition without a leader takes no other with it. */
+    (void)rd_kafka_mock_partition_set_leader(mock->cluster, "t", 1, -1);
+    rd_kafka_mock_push_request_errors(mock->cluster, MOCK_LIST_OFFSETS, 1, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION);
+    (void)mock_lag(mock);
+    assert_true(mock_lag(mock) < 8000);
+    assert_int_equal(mock_lag_found.records, 3);
+    assert_int_equal(mock_lag_found.partitions, 9);
+    assert_int_equal(mock_lag_found.unseen, 5 + 2);
 }
 
 int main(void)
@@ -221,6 +287,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reader_over_broken_fetches_and_brokers, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(a_cluster_that_does_not_answer, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(questions_without_their_subject, mock_begin, mock_end),
+        cmocka_unit_test_setup_teardown(partitions_that_cannot_be_counted_are_left_out, mock_begin, mock_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,20 @@ static void block_with_restart_before(struct scene *scene)
     watched(scene);
 }
 
+/* The task went on to another worker, no pod was restarted. */
+static void block_after_move(struct scene *scene)
+{
+    size_t batch = scene_copied(scene, MODEL_A, STAGE_MESSAGES_BOTH_WAYS, 5);
+    scene->memory.workers[MODEL_A][MODEL_MD] = 1;
+    scene->side[MODEL_A].connector[MODEL_MD].workers = 2;
+    scene_later(scene, 20000);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    for (int32_t s = 0; s < 3; s++)
+        again_one(scene, batch, MODEL_B, 0, s);
+    watched(scene);
+}
+
 static void two_blocks_after_restart(struct scene *scene)
 {
     size_t batch = scene_copied(scene, MODEL_A, STAGE_MESSAGES_BOTH_WAYS, 5);
@@ -184,6 +198,7 @@ static const struct scene_case copies[] = {
     {"loop in a later stage", STAGE_LAG_DRAINED, "Drain", extra_at_home_settled, WANT_FAILED, REASON_LoopDetected, NULL},
     {"redelivery is watched", STAGE_MESSAGES_BOTH_WAYS, "Settle", block_after_restart, WANT_STEP, REASON_None, "Settle"},
     {"redelivery after a restart", STAGE_MESSAGES_BOTH_WAYS, "Settle", block_after_restart_watched, WANT_RETRY, REASON_None, "Produce"},
+    {"redelivery after a move", STAGE_MESSAGES_BOTH_WAYS, "Settle", block_after_move, WANT_RETRY, REASON_None, "Produce"},
     {"redelivery of the last", STAGE_MESSAGES_BOTH_WAYS, "Settle", last_block_after_restart, WANT_RETRY, REASON_None, "Produce"},
     {"no restart", STAGE_MESSAGES_BOTH_WAYS, "Settle", block_without_restart, WANT_FAILED, REASON_DuplicateRecords, "two Distributors"},
     {"restart before the first", STAGE_MESSAGES_BOTH_WAYS, "Settle", block_with_restart_before, WANT_FAILED, REASON_DuplicateRecords, NULL},

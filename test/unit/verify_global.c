@@ -325,10 +325,19 @@ static void restarted_in_time(struct scene *scene)
     scene->memory.rights_due_ms[MODEL_A] = scene->s.now.mono_ms + 1;
 }
 
+/* The status says so an operator's round later. */
+static void restarted_in_time_shown_late(struct scene *scene)
+{
+    restarted_in_time(scene);
+    scene_later(scene, RECONCILE);
+    scene->memory.progress_ms += RECONCILE;
+}
+
 static void restarted_too_late(struct scene *scene)
 {
     restarted_in_time(scene);
-    scene_later(scene, 1);
+    scene_later(scene, 2);
+    md(scene)->restarted_ms = scene->s.now.wall_ms;
 }
 
 static const struct scene_case connectors[] = {
@@ -353,6 +362,7 @@ static const struct scene_case connectors[] = {
     {"refused, restart under way", WAITS, task_refused_at_the_round, WANT_STEP, REASON_None, "Arrive"},
     {"refused, restarted in vain", WAITS, restarted_in_vain, WANT_STEP, REASON_None, "Arrive"},
     {"restarted in time", WAITS, restarted_in_time, WANT_STEP, REASON_None, "Arrive"},
+    {"restarted in time, shown late", WAITS, restarted_in_time_shown_late, WANT_STEP, REASON_None, "Arrive"},
     {"restarted too late", WAITS, restarted_too_late, WANT_FAILED, REASON_TaskFailed, "restarted automatically 1 times"},
     {"refused, restarted", WAITS, task_refused_restarted, WANT_FAILED, REASON_AclMissing, NULL},
 };

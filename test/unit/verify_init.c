@@ -58,6 +58,21 @@ static void short_retention(struct scene *scene)
     scene->s.side[MODEL_B].test_topic.retention_ms = scene->spec->run_deadline_ms;
 }
 
+/* A connector is there already, and its class is not in the image. */
+static void class_not_listed(struct scene *scene)
+{
+    static char *plugins[] = {(char *)(uintptr_t) "io.example.Other"};
+    scene->side[MODEL_B].connect.plugins = plugins;
+    scene->side[MODEL_B].connect.plugin_count = 1;
+    scene->side[MODEL_B].there[MODEL_MD] = true;
+}
+
+static void alias_not_listed(struct scene *scene)
+{
+    class_not_listed(scene);
+    scene->side[MODEL_B].connector[MODEL_MD].class_name = (char *)(uintptr_t) "Sink";
+}
+
 static void other_partitions(struct scene *scene)
 {
     scene->s.side[MODEL_B].test_topic.partitions = 3;
@@ -117,6 +132,8 @@ static const struct scene_case preflight[] = {
     LOOK("access", no_access, WANT_ERROR, PermissionMissing, "dc2: the controller may not watch pods in namespace kafka"),
     LOOK("no KafkaConnect", no_connect, WANT_ERROR, ConnectNotReady, "KafkaConnect kafka/dc1-distributor does not exist"),
     LOOK("no connector resources", no_connector_resources, WANT_ERROR, ConnectNotReady, "use-connector-resources"),
+    LOOK("class not in the image", class_not_listed, WANT_FAILED, PluginMissing, "class io.example.Sink of KafkaConnector dc2-"),
+    LOOK("an alias is not judged", alias_not_listed, WANT_STAGE, None, NULL),
     LOOK("paused", paused, WANT_ERROR, ConnectNotReady, "pause-reconciliation"),
     LOOK("long flush", long_flush, WANT_ERROR, InvalidSpec, "spec.deadlines.stage"),
     LOOK("same cluster", same_cluster, WANT_FAILED, SameKafkaCluster, "id id-a"),
@@ -210,7 +227,7 @@ static void job_of_before(struct scene *scene)
 {
     with_job(scene, false, true);
     scene->side[MODEL_A].job.created_ms -= 60000;
-    scene->memory.written_wall_ms[MODEL_A] = scene->s.now.wall_ms;
+    scene->status.run.written_ms[MODEL_A] = scene->s.now.wall_ms;
 }
 
 static void job_deleted_by_its_hook(struct scene *scene)
@@ -218,6 +235,13 @@ static void job_deleted_by_its_hook(struct scene *scene)
     job_of_before(scene);
     scene->s.side[MODEL_A].job_count = 0;
     scene->memory.step_since_ms -= ARRIVAL;
+}
+
+/* After a restart of the controller only the status says when the values were written. */
+static void job_of_before_after_a_restart(struct scene *scene)
+{
+    job_of_before(scene);
+    scene_restart(scene);
 }
 
 static void connect_behind(struct scene *scene)
@@ -319,6 +343,7 @@ static const struct scene_case init[] = {
     INIT("job running", "Job", job_running, WANT_STEP, None, "Job"),
     INIT("job done", "Job", job_done, WANT_STEP, None, "Quiet"),
     INIT("job of before", "Job", job_of_before, WANT_STEP, None, "Job"),
+    INIT("job of before, after a restart", "Job", job_of_before_after_a_restart, WANT_STEP, None, "Job"),
     INIT("job deleted by its hook", "Job", job_deleted_by_its_hook, WANT_STEP, None, "Quiet"),
     INIT("no selector", "Job", NULL, WANT_STEP, None, "Quiet"),
     INIT("connect behind", "Connect", connect_behind, WANT_STEP, None, "Connect"),

@@ -233,6 +233,32 @@ static void suspended_time_counts_nowhere(void **state)
     scene_free(scene);
 }
 
+/* The controller is restarted while a run is suspended; it goes on before or after it is up again. */
+static void a_suspension_outlives_a_restart(void **state)
+{
+    (void)state;
+    for (int seen = 0; seen < 2; seen++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
+        (void)scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+        scene->spec->suspend = true;
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene_restart(scene);
+        scene_later(scene, 2 * scene->spec->run_deadline_ms);
+        if (seen) {
+            (void)scene_decide(scene);
+            scene_adopt(scene);
+        }
+        scene->spec->suspend = false;
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_true(model_run_active(&plan->status));
+        assert_int_equal(plan->status.run.paused_ms, 2 * scene->spec->run_deadline_ms);
+        assert_int_equal(plan->status.run.paused_at_ms, 0);
+        scene_free(scene);
+    }
+}
+
 static void a_suspended_run_acts_on_nothing(void **state)
 {
     (void)state;
@@ -424,6 +450,26 @@ static void a_restart_takes_up_the_step(void **state)
     }
 }
 
+/* A controller that is restarted again and again does not wait for ever; a single restart leaves time to see progress. */
+static void time_without_progress_outlives_a_restart(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "On");
+    scene->side[MODEL_A].there[MODEL_MD] = false;
+    scene->status.run.last_progress_ms = scene->s.now.wall_ms - 10 * scene->spec->stage_deadline_ms;
+    scene_restart(scene);
+    assert_true(model_run_active(&scene_decide(scene)->status));
+    scene_adopt(scene);
+    assert_int_equal(scene->memory.idle_before_ms, 0); /* a pod that is ready is progress to a process that knows nothing */
+    scene->memory.progress_ms = scene->s.now.mono_ms - 60000;
+    scene->memory.idle_before_ms = scene->spec->stage_deadline_ms - 61000;
+    assert_true(model_run_active(&scene_decide(scene)->status));
+    scene->memory.idle_before_ms += 1000;
+    assert_false(model_run_active(&scene_decide(scene)->status));
+    scene_free(scene);
+}
+
 static void values_of_an_earlier_process_are_judged_by_content(void **state)
 {
     (void)state;
@@ -570,6 +616,8 @@ int main(void)
         cmocka_unit_test(history_keeps_five),
         cmocka_unit_test(suspended_time_counts_nowhere),
         cmocka_unit_test(a_suspended_run_acts_on_nothing),
+        cmocka_unit_test(a_suspension_outlives_a_restart),
+        cmocka_unit_test(time_without_progress_outlives_a_restart),
         cmocka_unit_test(intents_are_written_before_effects),
         cmocka_unit_test(a_lost_answer_is_no_change_by_others),
         cmocka_unit_test(refused_effects_end_the_run),

@@ -369,6 +369,13 @@ static void one_record_behind(struct scene *scene)
     lag_is(scene, 1);
 }
 
+/* Not within commit interval and margin: what was committed meanwhile says nothing about this mark. */
+static void second_mark_missed(struct scene *scene)
+{
+    one_record_behind(scene);
+    scene->memory.step_since_ms = scene->s.now.mono_ms - FLUSH - 30000;
+}
+
 static void missing_commit(struct scene *scene)
 {
     marks(scene);
@@ -398,6 +405,7 @@ static const struct scene_case lag[] = {
     {"one behind", STAGE_LAG_DRAINED, "Drain", one_behind, WANT_STEP, REASON_None, "Drain"},
     {"a marker behind", STAGE_LAG_DRAINED, "SecondDrain", one_marker_behind, WANT_STEP, REASON_None, "Counted"},
     {"a record behind", STAGE_LAG_DRAINED, "SecondDrain", one_record_behind, WANT_STEP, REASON_None, "SecondDrain"},
+    {"second mark missed", STAGE_LAG_DRAINED, "SecondDrain", second_mark_missed, WANT_STEP, REASON_None, "SecondDrain"},
     {"missing commit", STAGE_LAG_DRAINED, "Drain", missing_commit, WANT_STEP, REASON_None, "Drain"},
     {"missing commit, empty partition", STAGE_LAG_DRAINED, "Drain", missing_commit_of_an_empty_partition, WANT_STEP, REASON_None,
      "Counted"},
@@ -452,10 +460,38 @@ static void read_again_and_gone(struct scene *scene)
     scene->memory.step_since_ms = scene->memory.progress_ms = scene->s.now.mono_ms - ARRIVAL;
 }
 
+static void group_lag_open(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->s.side[MODEL_B].stamp[VF_GROUP_LAG].as_of_ms = scene->memory.step_since_ms - 1;
+}
+
+static void group_lag_late(struct scene *scene)
+{
+    scene->memory.step_since_ms = scene->s.now.mono_ms - ARRIVAL;
+    group_lag_open(scene);
+}
+
+static void group_lag_denied(struct scene *scene)
+{
+    read_again_done(scene);
+    scene_fail(scene, MODEL_B, VF_GROUP_LAG, DV_ERR_DENIED);
+}
+
+static void group_lag_timed_out(struct scene *scene)
+{
+    read_again_done(scene);
+    scene_fail(scene, MODEL_B, VF_GROUP_LAG, DV_ERR_TIMEOUT);
+}
+
 static const struct scene_case again[] = {
     {"all there", STAGE_LAG_DRAINED, "Counted", read_again_done, WANT_STAGE, REASON_None, NULL},
     {"not at the end", STAGE_LAG_DRAINED, "Counted", read_again_not_at_end, WANT_STEP, REASON_None, "Counted"},
     {"one is gone", STAGE_LAG_DRAINED, "Counted", read_again_and_gone, WANT_FAILED, REASON_RecordsMissing, "was gone"},
+    {"lag over all topics open", STAGE_LAG_DRAINED, "Counted", group_lag_open, WANT_STEP, REASON_None, "Counted"},
+    {"lag over all topics late", STAGE_LAG_DRAINED, "Counted", group_lag_late, WANT_STAGE, REASON_None, NULL},
+    {"lag over all topics denied", STAGE_LAG_DRAINED, "Counted", group_lag_denied, WANT_STAGE, REASON_None, NULL},
+    {"lag over all topics timed out", STAGE_LAG_DRAINED, "Counted", group_lag_timed_out, WANT_STAGE, REASON_None, NULL},
 };
 
 static void the_topic_is_read_again(void **state)
@@ -464,13 +500,79 @@ static void the_topic_is_read_again(void **state)
     SCENE_RUN_CASES(again);
 }
 
+/* ---------------------------------------------------------------- lag over all topics, in the evidence */
+
+static int64_t evidence_number(const struct verify_plan *plan, size_t side, const char *key)
+{
+    const json_t *row = json_array_get(json_object_get(plan->status.stages[STAGE_LAG_DRAINED].evidence, "lag"), side);
+    const json_t *number = json_object_get(row, key);
+    return number != NULL ? json_integer_value(number) : -1;
+}
+
+static const char *evidence_note(const struct verify_plan *plan, size_t i)
+{
+    const char *text = json_string_value(json_array_get(json_object_get(plan->status.stages[STAGE_LAG_DRAINED].evidence, "notes"), i));
+    return text != NULL ? text : "";
+}
+
+static void lag_over_all_topics_is_reported(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_LAG_DRAINED, "Counted");
+    read_again_done(scene);
+    scene->s.side[MODEL_A].group_lag = (struct fact_group_lag){.records = 5000000000, .partitions = 7};
+    scene->s.side[MODEL_B].group_lag = (struct fact_group_lag){.records = 1, .partitions = 2000, .unseen = 3};
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.stages[STAGE_LAG_DRAINED].state, STATE_PASSED);
+    assert_int_equal(evidence_number(plan, 0, "lag"), 0);
+    assert_int_equal(evidence_number(plan, 0, "groupLag"), 5000000000);
+    assert_int_equal(evidence_number(plan, 0, "groupPartitions"), 7);
+    assert_int_equal(evidence_number(plan, 0, "groupPartitionsUnseen"), -1);
+    assert_int_equal(evidence_number(plan, 1, "groupLag"), 1);
+    assert_int_equal(evidence_number(plan, 1, "groupPartitions"), 2000);
+    assert_int_equal(evidence_number(plan, 1, "groupPartitionsUnseen"), 3);
+    assert_string_equal(evidence_note(plan, 0), "");
+    scene_free(scene);
+}
+
+/* It is asked for; that it cannot be had, and why, is a note; what failed is neither a verdict nor a disturbance. */
+static void lag_over_all_topics_is_not_known(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_LAG_DRAINED, "Counted");
+    group_lag_open(scene);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->ask[MODEL_A] >> VF_GROUP_LAG & 1, 0);
+    assert_int_equal(plan->ask[MODEL_B] >> VF_GROUP_LAG & 1, 1);
+    assert_non_null(strstr(plan->waits_for, "group on dc2 over all topics"));
+    assert_true(plan->wake_ms <= scene->memory.step_since_ms + ARRIVAL);
+    scene_fail(scene, MODEL_A, VF_GROUP_LAG, DV_ERR_UNREACHABLE);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->memory.disturbed_ms, 0);
+    group_lag_late(scene);
+    scene_fail(scene, MODEL_A, VF_GROUP_LAG, DV_ERR_UNREACHABLE);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->status.stages[STAGE_LAG_DRAINED].state, STATE_PASSED);
+    assert_int_equal(evidence_number(plan, 0, "lag"), 0);
+    assert_int_equal(evidence_number(plan, 0, "groupLag"), -1);
+    assert_int_equal(evidence_number(plan, 1, "groupPartitions"), -1);
+    assert_string_equal(evidence_note(plan, 0), "the lag of the Message Distributor's group on dc1 over all topics is not known: "
+                                                "lag of the Message Distributor's whole group went wrong");
+    assert_string_equal(evidence_note(plan, 1), "the lag of the Message Distributor's group on dc2 over all topics is not known: "
+                                                "there was no answer within the arrival time");
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_arrive_or_not),        cmocka_unit_test(settle_time_is_demanded),
         cmocka_unit_test(a_fall_starts_the_hold_again), cmocka_unit_test(nothing_else_replicates),
         cmocka_unit_test(lag_is_drained_or_not),        cmocka_unit_test(what_lags_is_looked_at),
-        cmocka_unit_test(the_topic_is_read_again),
+        cmocka_unit_test(the_topic_is_read_again),      cmocka_unit_test(lag_over_all_topics_is_reported),
+        cmocka_unit_test(lag_over_all_topics_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

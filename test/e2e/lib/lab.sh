@@ -25,7 +25,7 @@ lab_take() { # KIND: makes that lab the current one
   case $1 in two) servers=2 dir=$LAB_BASE-two ;; field) profile=field dir=$LAB_BASE-field ;; esac
   lab_kind=$1
   [[ -e $dir/env ]] || brought_up+=("$dir")
-  LAB=$dir LAB_PROFILE=$profile LAB_API_SERVERS=$servers test/lab/lab up > build/e2e-lab.log 2>&1 || { tail -n 20 build/e2e-lab.log >&2; return 1; }
+  LAB=$dir LAB_PROFILE=$profile LAB_API_SERVERS=$servers test/lab/lab up > "$dir.log" 2>&1 || { tail -n 20 "$dir.log" >&2; return 1; }
   unset KUBECONFIG_2
   set -a; . "$dir/env"; set +a
   PATH=$LAB_BIN:$PATH
