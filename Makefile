@@ -65,6 +65,8 @@ FLAGS_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,u
 LD_asan := -fsanitize=address,undefined
 LD_tsan := -fsanitize=thread
 LD_fuzz := -fsanitize=fuzzer,address,undefined
+# What makes librdkafka's threads known to ThreadSanitizer.
+TSAN_OBJ := $(if $(filter tsan,$(MODE)),$(BUILD)/test/support/tsan_threads.o)
 
 # Each flag is probed once per compiler; one that the compiler or architecture does not know is left out.
 PROBE := build/probe/$(subst /,_,$(CC)).mk
@@ -115,15 +117,16 @@ $(VERSION_FILE): FORCE
 $(BUILD)/cmd/distverify-controller/main.o: CPPFLAGS += -DDV_VERSION='"$(VERSION)"'
 $(BUILD)/cmd/distverify-controller/main.o: $(VERSION_FILE)
 CMD_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/distverify-controller/*.c))
-$(CONTROLLER): $(CMD_OBJ) $(foreach r,$(ROOMS),$(LIB_$(r)))
+$(CONTROLLER): $(CMD_OBJ) $(TSAN_OBJ) $(foreach r,$(ROOMS),$(LIB_$(r)))
 	@echo "  LD $@"
-	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJ) $(call link_of,$(ROOMS))
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJ) $(TSAN_OBJ) $(call link_of,$(ROOMS))
 
 # ---------------------------------------------------------------- tests: test/unit/<room>_*.c, test/sim/*.c, test/component/<room>_*.c
 
 # A unit or component test program is one .c file named <room>_<what>.c; it links that room and what the room may include.
 define test_rules
-$(BUILD)/test/$(1)/$(2): $(BUILD)/test/$(1)/$(2).o $(BUILD)/test/support/support.o $(foreach r,$(call uniq_rooms,$(3)),$(BUILD)/lib$(r).a)
+$(BUILD)/test/$(1)/$(2): $(BUILD)/test/$(1)/$(2).o $(BUILD)/test/support/support.o $(if $(filter kafka,$(3)),$(TSAN_OBJ)) \
+	$(foreach r,$(call uniq_rooms,$(3)),$(BUILD)/lib$(r).a)
 	@echo "  LD $$@"
 	@$(CC) $$(CFLAGS) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(call link_of,$(call uniq_rooms,$(3))) $$(call pc_libs,cmocka jansson)
 endef

@@ -13,6 +13,14 @@ test-full: ## everything, with sanitizers, all e2e cases and the field profile
 
 asan-programs: $(UNIT_BIN) $(COMPONENT_BIN) $(SIM_BIN)
 
+# Threads are those of pkg/kafka alone; the runs in memory have one, and a few of them will do. Component tests need a lab.
+test-tsan: ## unit tests and a few runs in memory with ThreadSanitizer
+	@$(MAKE) --no-print-directory MODE=tsan tsan-programs
+	@TSAN_OPTIONS=suppressions=test/checks/tsan.supp LABEL=tsan test/checks/run-cmocka.sh $(UNIT:%=build/tsan/test/unit/%) \
+	  "build/tsan/test/sim/sim --only healthy-o"
+
+tsan-programs: $(UNIT_BIN) $(SIM_BIN) $(CONTROLLER)
+
 component: $(COMPONENT_BIN) ## component tests against a real API server and real brokers
 	@LAB=$(TEST_LAB) MODE=$(MODE) test/run lab component slow crd
 
@@ -27,4 +35,4 @@ bench: ## measured figures, one table
 	@$(MAKE) --no-print-directory MODE=release build/release/distverify-controller
 	@test/bench/run
 
-.PHONY: asan-programs
+.PHONY: asan-programs tsan-programs test-tsan
