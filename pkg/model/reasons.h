@@ -16,7 +16,7 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(PermissionMissing, ERROR, "give the right that is named")                                                                     \
     X(ValuesNotFound, ERROR, "create the values object or correct spec.clusters.*.distributor.values")                              \
     X(ValuesInvalid, ERROR, "correct the values text")                                                                              \
-    X(ValuesNotApplied, ERROR, "look at the tool that applies the values")                                                          \
+    X(ValuesNotApplied, ERROR, "look at the tool that applies the values and at the names in the spec")                             \
     X(ValuesReverted, FAILED, "find out what put the old values back")                                                              \
     X(ValuesChanged, FAILED, "find out who changed the values during the run")                                                      \
     X(SameKafkaCluster, FAILED, "correct bootstrapServers")                                                                         \
@@ -54,8 +54,8 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(OffsetBehindTolerance, FAILED, "look at the Offset Committer there or raise checks.behindTolerance")                          \
     X(OffsetEcho, FAILED, "look at the Offset Committer there and at its tolerance for older offsets")                              \
     X(ValuesNotPersisted, FAILED, "write what is live into the values")                                                             \
-    X(StageDeadlineExceeded, ERROR, "look at what the message says is waited for")                                                  \
-    X(RunDeadlineExceeded, ERROR, "look at what the message says is waited for")                                                    \
+    X(StageDeadlineExceeded, ERROR, "look at what is waited for")                                                                   \
+    X(RunDeadlineExceeded, ERROR, "look at what is waited for")                                                                     \
     X(EffectUnknown, INCONCLUSIVE, "nothing; it is tried again with new ids")                                                       \
     X(StageNotAvailable, ERROR, "use a version that has this stage")                                                                \
     X(InvalidSpec, ERROR, "correct the field that is named")                                                                        \

@@ -367,7 +367,9 @@ static void decide_observe(struct turn *t)
     observe->clients = active;
     observe->readers = active && t->st->run.partitions > 0;
     observe->probes_generation = t->m->probes_generation;
-    observe->logs_since_ms = t->m->logs_since_wall_ms;
+    /* suspended since before a restart: the stage has not been taken up yet, and its log begins where it began */
+    bool taken_up = dv_streq(t->m->run, t->st->run.id);
+    observe->logs_since_ms = taken_up ? t->m->logs_since_wall_ms : t->st->stages[t->st->stage].started_ms;
     if (active && decide_reads_timestamps(t))
         observe->ts_reader[t->stage == STAGE_PERSISTED && dv_ends_with(t->m->step, "B") ? MODEL_A
                            : t->stage == STAGE_PERSISTED                                ? MODEL_B

@@ -6,7 +6,16 @@
 
 static void apply_waits(struct turn *t, enum model_side side, enum model_connector connector, const char *what)
 {
-    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s: %s", model_connector_text(connector), turn_name(t, side), what);
+    const char *name = turn_cluster(t, side)->distributor.switches[model_connector_switch(connector)].connector;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "KafkaConnector %s of %s %s", name, turn_name(t, side), what);
+}
+
+static void apply_waits_group(struct turn *t, enum model_side side, enum model_connector connector, const char *what)
+{
+    const struct fact_group *group = turn_group(t, side, (int)connector);
+    const char *name = turn_cluster(t, side)->distributor.switches[model_connector_switch(connector)].connector;
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "group %s of KafkaConnector %s on Kafka cluster %s %s",
+                    group != NULL ? group->name : "", name, turn_name(t, side), what);
 }
 
 /* ---------------------------------------------------------------- declared */
@@ -47,11 +56,11 @@ static bool apply_object_there(struct turn *t, enum model_side side, enum model_
 {
     const struct verify_connector *fact = turn_connector(t, side, connector);
     if (fact == NULL || fact->fact->deleting) {
-        apply_waits(t, side, connector, "its KafkaConnector to appear");
+        apply_waits(t, side, connector, "to appear");
         return false;
     }
     if (fact->fact->observed_generation != fact->fact->generation) {
-        apply_waits(t, side, connector, "its KafkaConnector to be reconciled at its generation");
+        apply_waits(t, side, connector, "to be reconciled at its generation");
         return false;
     }
     return true;
@@ -62,7 +71,7 @@ static bool apply_object_gone(struct turn *t, enum model_side side, enum model_c
     const struct verify_connector *fact = turn_connector(t, side, connector);
     if (fact == NULL || (fact->fact->state == FACT_STATE_STOPPED && fact->fact->observed_generation == fact->fact->generation))
         return true;
-    apply_waits(t, side, connector, "its KafkaConnector to go away");
+    apply_waits(t, side, connector, "to go away");
     return false;
 }
 
@@ -135,15 +144,15 @@ static bool apply_group_live(struct turn *t, enum model_side side, enum model_co
     if (connector == MODEL_OC && !turn_fresh(t, side, VF_TS_TOPIC, t->m->step_since_ms))
         return false;
     if (group == NULL || group->state != FACT_GROUP_STABLE || group->members == 0) {
-        apply_waits(t, side, connector, "its group to be Stable with members");
+        apply_waits_group(t, side, connector, "to be Stable with members");
         return false;
     }
     if (connector == MODEL_OC && !turn_side(t, side)->ts_topic.found) {
-        apply_waits(t, side, connector, "the timestamps topic to exist");
+        apply_waits(t, side, connector, "to find its timestamps topic");
         return false;
     }
     if (apply_unassigned(t, side, connector, group) >= 0) {
-        apply_waits(t, side, connector, "its group's members to be assigned every wanted partition");
+        apply_waits_group(t, side, connector, "to be assigned every wanted partition");
         return false;
     }
     return true;
@@ -155,7 +164,9 @@ static bool apply_on(struct turn *t, enum model_side side, enum model_connector 
         return false;
     const struct verify_connector *fact = turn_connector(t, side, connector);
     if (fact->health != VERIFY_HEALTHY) {
-        apply_waits(t, side, connector, fact->why[0] != '\0' ? fact->why : "RUNNING with all its tasks");
+        char what[300];
+        (void)dv_format(what, sizeof what, "to be RUNNING with all its tasks%s%s", fact->why[0] != '\0' ? ": " : "", fact->why);
+        apply_waits(t, side, connector, what);
         return false;
     }
     const struct fact_group *group = turn_group(t, side, (int)connector);

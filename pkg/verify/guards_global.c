@@ -424,6 +424,19 @@ bool task_failed(struct turn *t)
 
 /* ---------------------------------------------------------------- logs */
 
+/* A task that was switched off and did not end within its time: the switch did that, and its offsets tell whether anything is wrong. */
+static bool global_stopped_late(struct turn *t, enum model_side side, const struct fact_log_finding *finding)
+{
+    if (strstr(finding->line, "Graceful stop of task") == NULL)
+        return false;
+    for (int c = 0; c < MODEL_CONNECTORS; c++) {
+        const char *name = turn_cluster(t, side)->distributor.switches[model_connector_switch((enum model_connector)c)].connector;
+        if (dv_streq(name, finding->connector))
+            return !turn_wants_connector(t, side, (enum model_connector)c);
+    }
+    return false;
+}
+
 static const struct fact_log_finding *global_dirty(struct turn *t, enum model_side *where)
 {
     for (int side = 0; side < MODEL_SIDES; side++) {
@@ -435,9 +448,10 @@ static const struct fact_log_finding *global_dirty(struct turn *t, enum model_si
             bool about_rights = finding->kind == FACT_LOG_AUTHORIZATION || finding->kind == FACT_LOG_UNKNOWN_TOPIC;
             if (about_rights && !global_line_counts(t, (enum model_side)side, finding))
                 continue;
-            if (finding->kind == FACT_LOG_RETRYING) {
-                turn_note(t, "%s: pod %s line %lld retried: %s", turn_name(t, (enum model_side)side), finding->pod,
-                          (long long)finding->first_line, finding->cause);
+            bool stopped_late = global_stopped_late(t, (enum model_side)side, finding);
+            if (stopped_late || finding->kind == FACT_LOG_RETRYING) {
+                turn_note(t, "%s: pod %s line %lld%s: %s", turn_name(t, (enum model_side)side), finding->pod,
+                          (long long)finding->first_line, stopped_late ? "" : " retried", stopped_late ? finding->line : finding->cause);
                 continue;
             }
             *where = (enum model_side)side;
@@ -537,8 +551,8 @@ bool values_late(struct turn *t)
 {
     if (t->step->late != REASON_ValuesNotApplied || !global_over(t))
         return false;
-    turn_say(t, "the values were written, but what they ask for is not there after %lld s: %s", (long long)(turn_step_age(t) / 1000),
-             t->p->waits_for[0] != '\0' ? t->p->waits_for : "no change was seen");
+    turn_say(t, "after %lld s the values are not in effect: %s", (long long)(turn_step_age(t) / 1000),
+             t->p->waits_for[0] != '\0' ? t->p->waits_for : "nothing changed");
     return true;
 }
 
@@ -562,7 +576,6 @@ bool stage_late(struct turn *t)
 {
     if (!global_stage_over(t))
         return false;
-    turn_say(t, "no progress within spec.deadlines.stage while waiting for %s%s%s", turn_what(t), t->p->waits_for[0] != '\0' ? ": " : "",
-             t->p->waits_for);
+    turn_say(t, "no progress within spec.deadlines.stage, waiting for %s", t->p->waits_for[0] != '\0' ? t->p->waits_for : turn_what(t));
     return true;
 }

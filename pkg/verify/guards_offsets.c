@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "verify/guards.h"
+#include "verify/offsets.h"
 
 /* Barrier: three records per partition with a millisecond each; the middle one's offset is committed on the near side. The right answer on
  * the far side is the offset of its copy. */
@@ -11,26 +11,26 @@
 #define BARRIER_MIDDLE 1
 
 /* In the last stage both directions are proven one after the other: which side commits follows from the step. */
-static enum model_side offsets_near(const struct turn *t)
+enum model_side offsets_near(const struct turn *t)
 {
     if (t->stage == STAGE_PERSISTED && t->m->step[0] != '\0' && dv_ends_with(t->m->step, "B"))
         return MODEL_B;
     return t->stage == STAGE_PERSISTED ? MODEL_A : t->near;
 }
 
-static enum model_side offsets_far(const struct turn *t)
+enum model_side offsets_far(const struct turn *t)
 {
     return model_far(offsets_near(t));
 }
 
-static int64_t offsets_deadline_ms(const struct turn *t)
+int64_t offsets_deadline_ms(const struct turn *t)
 {
     return 2 * t->spec->window_ms + verify_commit_interval_ms(t->s) + 30000;
 }
 
 /* ---------------------------------------------------------------- before */
 
-static bool offsets_track(struct turn *t, enum model_side side)
+bool offsets_track(struct turn *t, enum model_side side)
 {
     const struct fact_offsets *now = t->s->side[side].test_commits;
     if (!turn_fresh(t, side, VF_TEST_COMMITS, t->m->step_since_ms) || now == NULL)
@@ -91,7 +91,7 @@ void produce_barrier(struct turn *t)
     intent_records(t, offsets_near(t), BARRIER_RECORDS);
 }
 
-static const struct probe *offsets_barrier(const struct turn *t, int32_t partition)
+const struct probe *offsets_barrier(const struct turn *t, int32_t partition)
 {
     const struct probe_table *table = t->s->probes;
     size_t batch = turn_batch(t, offsets_near(t));
@@ -141,13 +141,7 @@ void commit_barrier(struct turn *t)
 
 /* ---------------------------------------------------------------- the far answer */
 
-struct answer {
-    int64_t expected; /* offset of the barrier's copy: q */
-    int64_t actual;   /* committed: p */
-    int64_t before;
-};
-
-static bool offsets_answer(struct turn *t, int32_t partition, struct answer *out)
+bool offsets_answer(struct turn *t, int32_t partition, struct answer *out)
 {
     enum model_side far = offsets_far(t);
     const struct probe *barrier = offsets_barrier(t, partition);
@@ -158,12 +152,12 @@ static bool offsets_answer(struct turn *t, int32_t partition, struct answer *out
     return true;
 }
 
-static int32_t offsets_partitions(const struct turn *t)
+int32_t offsets_partitions(const struct turn *t)
 {
     return t->s->probes != NULL ? t->s->probes->partitions : 0;
 }
 
-static bool offsets_known(struct turn *t)
+bool offsets_known(struct turn *t)
 {
     return turn_fresh(t, offsets_far(t), VF_TEST_COMMITS, t->m->step_since_ms);
 }
@@ -212,7 +206,7 @@ bool offset_ahead(struct turn *t)
 }
 
 /* Data records in [from, to) of the far partition that are older than the barrier; -1 while it is not known. */
-static int64_t offsets_older(struct turn *t, enum model_side side, int32_t partition, int64_t from, int64_t to)
+int64_t offsets_older(struct turn *t, enum model_side side, int32_t partition, int64_t from, int64_t to)
 {
     const struct verify_side *facts = turn_side(t, side);
     int64_t barrier_ms = offsets_barrier(t, partition)->on[side].timestamp_ms;
@@ -231,7 +225,7 @@ static int64_t offsets_older(struct turn *t, enum model_side side, int32_t parti
 }
 
 /* How far the far commit is behind the barrier's copy, in records a consumer would see again. */
-static int64_t offsets_distance(struct turn *t, int32_t partition, const struct answer *a)
+int64_t offsets_distance(struct turn *t, int32_t partition, const struct answer *a)
 {
     return a->actual >= a->expected ? 0 : offsets_older(t, offsets_far(t), partition, a->actual, a->expected);
 }
@@ -284,7 +278,7 @@ bool ts_seen(struct turn *t)
     return t->s->side[offsets_far(t)].ts_seen > t->m->ts_base; /* it may come before the commit's own answer */
 }
 
-static bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
+bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
 {
     since_ms = turn_undisturbed(t, since_ms);
     if (t->now - since_ms >= for_ms)
@@ -455,124 +449,4 @@ void note_equal_late(struct turn *t)
 {
     turn_note(t, "an offset among records with equal timestamps did not follow to %s within %lld s", turn_name(t, offsets_far(t)),
               (long long)(offsets_deadline_ms(t) / 1000));
-}
-
-/* ---------------------------------------------------------------- echo */
-
-/* The near side must not pass what we set, the far side not the right answer: it may still come nearer to it. */
-static bool echo_is_ahead(struct turn *t, enum model_side side, int32_t p)
-{
-    struct answer a;
-    int64_t most = side == offsets_far(t) && offsets_answer(t, p, &a) ? a.expected : t->m->mark[side][p];
-    return t->m->last[side][p] > most;
-}
-
-static bool echo_is_behind(struct turn *t, enum model_side side, int32_t p)
-{
-    struct answer a;
-    int64_t have = t->m->last[side][p];
-    if (side == offsets_far(t))
-        return offsets_answer(t, p, &a) && offsets_distance(t, p, &a) > t->spec->behind_tolerance;
-    return have < t->m->mark[side][p] && offsets_barrier(t, p) != NULL &&
-           offsets_older(t, side, p, have, t->m->mark[side][p]) > t->spec->behind_tolerance;
-}
-
-/* After the proof the near side must stay where we set it, and the far side where it came to. */
-static bool echo_off(struct turn *t, bool ahead, enum model_side *side, int32_t *partition)
-{
-    for (int s = 0; s < MODEL_SIDES; s++) {
-        if (t->m->changed_ms[s] == 0)
-            continue;
-        for (int32_t p = 0; p < offsets_partitions(t); p++) {
-            if (ahead ? !echo_is_ahead(t, (enum model_side)s, p) : !echo_is_behind(t, (enum model_side)s, p))
-                continue;
-            *side = (enum model_side)s;
-            *partition = p;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool echo_say(struct turn *t, bool ahead)
-{
-    enum model_side side = MODEL_A;
-    int32_t p = 0;
-    bool a = offsets_track(t, MODEL_A);
-    if (!offsets_track(t, MODEL_B) || !a || !echo_off(t, ahead, &side, &p))
-        return false;
-    turn_say(t, "an echo moved the offset of group %s on %s from %lld to %lld in partition %d after it was right",
-             turn_cluster(t, side)->group, turn_name(t, side), (long long)t->m->mark[side][p], (long long)t->m->last[side][p], p);
-    return true;
-}
-
-bool echo_ahead(struct turn *t)
-{
-    return echo_say(t, true);
-}
-
-static bool echo_near_moved(const struct turn *t)
-{
-    enum model_side near = offsets_near(t);
-    for (int32_t p = 0; p < offsets_partitions(t) && t->m->changed_ms[near] != 0; p++)
-        if (t->m->last[near][p] != t->m->mark[near][p])
-            return true;
-    return false;
-}
-
-bool echo_behind(struct turn *t)
-{
-    /* a shorter dip is reported, not judged: it must have stayed one window */
-    enum model_side side = MODEL_A;
-    int32_t p = 0;
-    if (!echo_near_moved(t) || !echo_off(t, false, &side, &p) || t->now - t->m->changed_ms[side] < t->spec->window_ms)
-        return false;
-    return echo_say(t, false);
-}
-
-bool echo_moving(struct turn *t)
-{
-    bool late = offsets_over(t, t->m->step_since_ms, 2 * offsets_deadline_ms(t));
-    if (!late || t->m->changes[MODEL_A] + t->m->changes[MODEL_B] == 0)
-        return false;
-    turn_say(t, "the offsets of group %s keep moving between %s and %s although nobody commits", turn_cluster(t, MODEL_A)->group,
-             turn_name(t, MODEL_A), turn_name(t, MODEL_B));
-    return true;
-}
-
-bool echo_quiet(struct turn *t)
-{
-    bool known = offsets_track(t, MODEL_A);
-    known = offsets_track(t, MODEL_B) && known;
-    if (!known)
-        return false;
-    int64_t last = t->m->changed_ms[MODEL_A] > t->m->changed_ms[MODEL_B] ? t->m->changed_ms[MODEL_A] : t->m->changed_ms[MODEL_B];
-    if (!offsets_over(t, last, 2 * t->spec->window_ms))
-        return false;
-    for (int side = 0; side < MODEL_SIDES; side++)
-        if (t->s->side[side].stamp[VF_TEST_COMMITS].as_of_ms + turn_poll_ms(t) < last + 2 * t->spec->window_ms)
-            return false; /* not looked at for as long as it must have stayed */
-    for (int side = 0; side < MODEL_SIDES; side++)
-        if (t->m->changes[side] > 0)
-            turn_note(t, "an echo moved the offset of group %s on %s %lld times and stayed within tolerance",
-                      turn_cluster(t, (enum model_side)side)->group, turn_name(t, (enum model_side)side), (long long)t->m->changes[side]);
-    return true;
-}
-
-/* Was right in this run, lower one window after the last change. When the near side moved as well it is an echo. */
-bool offset_rewound(struct turn *t)
-{
-    enum model_side far = offsets_far(t);
-    struct answer a;
-    if (t->m->right_ms == 0 || t->m->changed_ms[far] == 0 || !offsets_known(t) || echo_near_moved(t) ||
-        !offsets_over(t, t->m->changed_ms[far], t->spec->window_ms))
-        return false;
-    for (int32_t p = 0; p < offsets_partitions(t); p++) {
-        if (!offsets_answer(t, p, &a) || offsets_distance(t, p, &a) <= t->spec->behind_tolerance)
-            continue;
-        turn_say(t, "the offset of group %s on %s was right and went back to %lld in partition %d", turn_cluster(t, far)->group,
-                 turn_name(t, far), (long long)a.actual, p);
-        return true;
-    }
-    return false;
 }

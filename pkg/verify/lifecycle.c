@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 
+#define LIFECYCLE_PASSED "distribution is verified in both directions"
+
 /* ---------------------------------------------------------------- fingerprint */
 
 /* Switches, principals, connector class, config and tasksMax of both sides: what a pass vouches for. */
@@ -78,7 +80,7 @@ void lifecycle_finish(struct turn *t, enum model_verdict verdict, enum model_rea
     st->run.intent = (struct model_intent){0};
     if (verdict == MODEL_PASSED) {
         (void)lifecycle_fingerprint(t->s, st->run.fingerprint);
-        (void)dv_strlcpy(st->message, "distribution is verified in both directions", sizeof st->message);
+        (void)dv_strlcpy(st->message, LIFECYCLE_PASSED, sizeof st->message);
         turn_event(t, false, "RunPassed", "run %s: all nine stages passed", st->run.id);
     } else {
         texts_end(st->message, sizeof st->message, model_stage_name(st->stage), t->said, reason);
@@ -273,5 +275,7 @@ void lifecycle_decide(struct turn *t)
     } else if (lifecycle_stale(t->s, t->st, why, sizeof why)) {
         (void)dv_format(t->st->message, sizeof t->st->message,
                         "stale: %s; distverify.io/reverify starts a new run, which interrupts distribution", why);
+    } else if (t->st->result == MODEL_PASSED) {
+        lifecycle_pending(t, LIFECYCLE_PASSED); /* what had changed is as it was again */
     }
 }

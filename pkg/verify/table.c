@@ -43,6 +43,8 @@
         ROW(copied, always, nothing, OUT_WAIT, None, NULL), ROW(commit, always, commit_barrier, OUT_GO, None, moved),                     \
         ROW(moved, offset_beyond_end, nothing, OUT_STOP, OffsetBeyondLogEnd, NULL),                                                       \
         ROW(moved, offset_ahead, nothing, OUT_STOP, OffsetAhead, NULL), ROW(moved, offset_proven, note_offsets, OUT_GO, None, next),      \
+        ROW(moved, near_moved_disturbed, nothing, OUT_UNSURE, OffsetEcho, NULL),                                                          \
+        ROW(moved, near_moved, nothing, OUT_STOP, OffsetEcho, NULL),                                                                      \
         ROW(moved, ts_not_seen_late, nothing, OUT_STOP, TimestampRecordNotSeen, NULL),                                                    \
         ROW(moved, ts_missing_late, nothing, OUT_STOP, TimestampRecordMissing, NULL),                                                     \
         ROW(moved, timestamps_out_of_order, nothing, OUT_STOP, TimestampsOutOfOrder, NULL),                                               \
@@ -282,6 +284,7 @@ static const struct verify_row rows_offsets[] = {OFFSETS_ROWS};
 
 #define ECHO_ROWS(echo, next)                                                                                                      \
     ROW(echo, echo_ahead, nothing, OUT_STOP, OffsetEcho, NULL), ROW(echo, offset_rewound, nothing, OUT_STOP, OffsetRewound, NULL), \
+        ROW(echo, echo_behind_disturbed, nothing, OUT_UNSURE, OffsetEcho, NULL),                                                   \
         ROW(echo, echo_behind, nothing, OUT_STOP, OffsetEcho, NULL), ROW(echo, echo_quiet, nothing, OUT_GO, None, next),           \
         ROW(echo, echo_moving, nothing, OUT_STOP, OffsetEcho, NULL), ROW(echo, always, nothing, OUT_WAIT, None, NULL)
 

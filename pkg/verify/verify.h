@@ -236,7 +236,7 @@ struct verify_plan {
     struct verify_event events[VERIFY_EVENTS_MAX];
     size_t event_count;
     int64_t wake_ms;     /* monotonic: look again at the latest then; INT64_MAX: only on an event */
-    char waits_for[160]; /* open wait, for people */
+    char waits_for[240]; /* open wait, for people */
 };
 
 /* Fills plan (which must be zeroed memory or uninitialised); free with verify_plan_clear. */

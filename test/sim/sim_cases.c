@@ -177,7 +177,7 @@ const struct sim_case sim_cases[] = {
     ERROR("values-gone-in-mid-run", "@MessagesBothWays.Settle a:values.remove", "ValuesNotFound", "MessagesBothWays", "?????", "11100",
           "dc1-distributor-values"),
     ERROR("values-not-applied", "@MessagesAtoB.Write a:applier.refuse=1", "ValuesNotApplied", "MessagesAtoB", "11100", "01000",
-          "Message Distributor of dc1"),
+          "KafkaConnector dc1-message-distributor-level-1"),
     ERROR("kafka-unreachable", "a:kafka.down", "ClusterUnreachable", "Preflight", "01000", "01000", "dc1"),
     ERROR("kafka-unreachable-later", "@MessagesBothWays.Settle b:kafka.down", "ClusterUnreachable", "MessagesBothWays", "11100", "11100",
           "dc2"),
@@ -195,7 +195,7 @@ const struct sim_case sim_cases[] = {
            "partition distribution-test-0. (org.apache.kafka.clients.consumer.internals.FetchCollector)",
            "AclMissing", "MessagesBothWays", "11100", "11100", "dc1"),
     ERROR("connector-never-starts", "a:connector.startDelay=100000000", "StageDeadlineExceeded", "MessagesAtoB", "11100", "01000",
-          "Message Distributor of dc1"),
+          "KafkaConnector dc1-message-distributor-level-1"),
     ERROR("run-deadline", "a:topic.noise=200; a:md.delay=30000", "RunDeadlineExceeded", "MessagesAtoB", "11100", "01000",
           "spec.deadlines.run"),
 

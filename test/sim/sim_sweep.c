@@ -107,15 +107,14 @@ static const char *const sweep_steps[] = {"Preflight",
                                           "Persisted.MovedB",
                                           "Persisted.EchoB"};
 
-/* Disturbances that pass: whatever they do to the run, it must not end Failed. Pods are left alone where committers go back: an Offset
- * Distributor that starts again repeats old commits, and such a committer takes them for new ones. */
-static void sweep_disturb(struct sweep_dice *dice, struct dv_buf *script, bool pods)
+/* Disturbances that pass: whatever they do to the run, it must not end Failed. */
+static void sweep_disturb(struct sweep_dice *dice, struct dv_buf *script)
 {
     static const char *const acts[] = {"a:kafka.down=9000",    "b:kafka.down=25000", "api.down=12000",     "api.conflicts=3",
                                        "api.relist",           "process.end",        "process.end",        "a:kafka.loseProduce=1",
                                        "b:kafka.loseCommit=1", "api.lose=1",         "a:values.comment",   "b:topic.noise=4",
                                        "a:pod.restart",        "b:pod.restart",      "a:pod.restart=kill", "b:pod.restart=kill"};
-    size_t count = sizeof acts / sizeof acts[0] - (pods ? 0 : 4);
+    size_t count = sizeof acts / sizeof acts[0];
     const char *step = sweep_steps[sweep_roll(dice, sizeof sweep_steps / sizeof sweep_steps[0])];
     (void)dv_buf_addf(script, "@%s+%d %s; ", step, (int)sweep_roll(dice, 4000), acts[sweep_roll(dice, count)]);
 }
@@ -139,7 +138,7 @@ void sweep_benign(uint64_t from, int seeds)
         sweep_manners(&dice, &script);
         uint64_t times = sweep_roll(&dice, 4);
         for (uint64_t i = 0; i < times; i++)
-            sweep_disturb(&dice, &script, strstr(dv_buf_text(&script), "oc.backwards") == NULL);
+            sweep_disturb(&dice, &script);
         struct sim_setup setup = {.seed = seed, .script = dv_buf_text(&script), .field = sweep_roll(&dice, 6) == 0, .lenient = true};
         sim_run(&setup, &out);
         bool sound = out.broken[0] == '\0' && !dv_streq(out.result, "Failed") && !dv_streq(out.result, "");
@@ -172,7 +171,7 @@ void sweep_faults(uint64_t from, int seeds)
         bool disturb = sweep_roll(&dice, 3) == 0;
         (void)dv_buf_addf(&script, "%s; ", c->script);
         if (disturb)
-            sweep_disturb(&dice, &script, false);
+            sweep_disturb(&dice, &script);
         struct sim_setup setup = {.seed = seed, .script = dv_buf_text(&script), .field = c->field, .two = c->two, .lenient = true};
         sim_run(&setup, &out);
         bool same = dv_streq(out.result, c->result) && dv_streq(out.reason, c->reason);

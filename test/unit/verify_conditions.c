@@ -221,8 +221,12 @@ static void changes_after_a_pass_make_it_stale(void **state)
     expect(scene_decide(scene), "Ready", "True", "Passed");
     scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_OFF;
     stale(scene);
+    scene_adopt(scene);
     scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_ON;
-    expect(scene_decide(scene), "Ready", "True", "Passed");
+    const struct verify_plan *back = scene_decide(scene);
+    expect(back, "Ready", "True", "Passed");
+    assert_null(strstr(back->status.message, "stale"));
+    scene_adopt(scene);
     scene->side[MODEL_A].values.principal_count = 1;
     stale(scene);
     scene->side[MODEL_A].values.principal_count = 2;

@@ -385,6 +385,25 @@ static void tolerated(struct scene *scene)
     scene_finding(scene, MODEL_A, FACT_LOG_ERROR, false);
 }
 
+static void stopped_late(struct scene *scene, enum model_connector connector)
+{
+    dirty(scene);
+    struct fact_log_finding *finding = &scene->side[MODEL_A].findings[0];
+    (void)dv_strlcpy(finding->connector, scene->side[MODEL_A].connector[connector].name, sizeof finding->connector);
+    (void)dv_format(finding->line, sizeof finding->line, "Graceful stop of task %s-0 failed.", finding->connector);
+}
+
+/* Switched off by the run itself. */
+static void off_stopped_late(struct scene *scene)
+{
+    stopped_late(scene, MODEL_OC);
+}
+
+static void on_stopped_late(struct scene *scene)
+{
+    stopped_late(scene, MODEL_MD);
+}
+
 static void retrying(struct scene *scene)
 {
     scene_finding(scene, MODEL_A, FACT_LOG_RETRYING, true);
@@ -436,6 +455,8 @@ static const struct scene_case logs[] = {
     {"dirty", WAITS, dirty, WANT_FAILED, REASON_LogsNotClean, "dc1: pod pod-0 logged an error (1 times): it broke"},
     {"tolerated", WAITS, tolerated, WANT_STEP, REASON_None, "Arrive"},
     {"retrying is a note", WAITS, retrying, WANT_STEP, REASON_None, "Arrive"},
+    {"switched off, stopped late", WAITS, off_stopped_late, WANT_STEP, REASON_None, "Arrive"},
+    {"not switched off, stopped late", WAITS, on_stopped_late, WANT_FAILED, REASON_LogsNotClean, NULL},
     {"dirty after a restart", WAITS, dirty_after_a_restart, WANT_RETRY, REASON_None, "Produce"},
     {"dirty with a replaced pod", WAITS, dirty_with_a_replaced_pod, WANT_RETRY, REASON_None, "Produce"},
     {"refused, too early", WAITS, refused_line_young, WANT_STEP, REASON_None, "Arrive"},

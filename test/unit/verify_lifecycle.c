@@ -207,71 +207,6 @@ static void history_keeps_five(void **state)
     scene_free(scene);
 }
 
-/* ---------------------------------------------------------------- suspend */
-
-static void suspended_time_counts_nowhere(void **state)
-{
-    (void)state;
-    struct scene *scene = scene_new();
-    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
-    (void)scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
-    scene->memory.best_commit = 1000;
-    scene->spec->suspend = true;
-    const struct verify_plan *plan = scene_decide(scene);
-    assert_true(model_run_active(&plan->status));
-    assert_non_null(strstr(plan->status.message, "suspended"));
-    scene_adopt(scene);
-    scene_later(scene, 2 * scene->spec->run_deadline_ms);
-    (void)scene_decide(scene);
-    scene_adopt(scene);
-    scene->spec->suspend = false;
-    plan = scene_decide(scene);
-    assert_true(model_run_active(&plan->status));
-    assert_int_equal(plan->status.run.paused_ms, 2 * scene->spec->run_deadline_ms);
-    assert_int_equal(plan->memory.step_since_ms, scene->s.now.mono_ms - SCENE_AGE);
-    assert_int_equal(plan->memory.hold_since_ms, 0);
-    scene_free(scene);
-}
-
-/* The controller is restarted while a run is suspended; it goes on before or after it is up again. */
-static void a_suspension_outlives_a_restart(void **state)
-{
-    (void)state;
-    for (int seen = 0; seen < 2; seen++) {
-        struct scene *scene = scene_new();
-        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
-        (void)scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
-        scene->spec->suspend = true;
-        (void)scene_decide(scene);
-        scene_adopt(scene);
-        scene_restart(scene);
-        scene_later(scene, 2 * scene->spec->run_deadline_ms);
-        if (seen) {
-            (void)scene_decide(scene);
-            scene_adopt(scene);
-        }
-        scene->spec->suspend = false;
-        const struct verify_plan *plan = scene_decide(scene);
-        assert_true(model_run_active(&plan->status));
-        assert_int_equal(plan->status.run.paused_ms, 2 * scene->spec->run_deadline_ms);
-        assert_int_equal(plan->status.run.paused_at_ms, 0);
-        scene_free(scene);
-    }
-}
-
-static void a_suspended_run_acts_on_nothing(void **state)
-{
-    (void)state;
-    struct scene *scene = scene_new();
-    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
-    scene_declare(scene, MODEL_A, "01000");
-    scene->spec->suspend = true;
-    const struct verify_plan *plan = scene_decide(scene);
-    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
-    assert_false(plan->act);
-    scene_free(scene);
-}
-
 /* ---------------------------------------------------------------- intents and effects */
 
 static void intents_are_written_before_effects(void **state)
@@ -424,111 +359,6 @@ static void a_retry_skips_nothing(void **state)
     }
 }
 
-/* ---------------------------------------------------------------- restarts */
-
-static void a_restart_takes_up_the_step(void **state)
-{
-    (void)state;
-    for (int stage = STAGE_INIT_A; stage < MODEL_STAGES; stage++) {
-        const struct verify_table *table = &verify_tables[stage];
-        size_t steps = table->step_count - (stage == STAGE_PERSISTED ? 1 : 0); /* in the last one nothing is left to be seen */
-        for (size_t i = 0; i < steps; i++) {
-            struct scene *scene = scene_new();
-            scene_at(scene, (enum model_stage)stage, table->steps[i].name);
-            scene_restart(scene);
-            for (int side = 0; side < MODEL_SIDES; side++)
-                memset(scene->s.side[side].stamp, 0, sizeof scene->s.side[side].stamp);
-            const struct verify_plan *plan = scene_decide(scene);
-            if (!model_run_active(&plan->status))
-                fail_msg("%s: %s ends the run", model_stage_name((enum model_stage)stage), table->steps[i].name);
-            assert_int_equal(plan->status.run.resumes, 1);
-            assert_true(has_event(plan, "RunResumed"));
-            assert_false(plan->act);
-            assert_int_equal(plan->status.stages[stage].attempts, 1);
-            scene_free(scene);
-        }
-    }
-}
-
-/* A controller that is restarted again and again does not wait for ever; a single restart leaves time to see progress. */
-static void time_without_progress_outlives_a_restart(void **state)
-{
-    (void)state;
-    struct scene *scene = scene_new();
-    scene_at(scene, STAGE_MESSAGES_A_TO_B, "On");
-    scene->side[MODEL_A].there[MODEL_MD] = false;
-    scene->status.run.last_progress_ms = scene->s.now.wall_ms - 10 * scene->spec->stage_deadline_ms;
-    scene_restart(scene);
-    assert_true(model_run_active(&scene_decide(scene)->status));
-    scene_adopt(scene);
-    assert_int_equal(scene->memory.idle_before_ms, 0); /* a pod that is ready is progress to a process that knows nothing */
-    scene->memory.progress_ms = scene->s.now.mono_ms - 60000;
-    scene->memory.idle_before_ms = scene->spec->stage_deadline_ms - 61000;
-    assert_true(model_run_active(&scene_decide(scene)->status));
-    scene->memory.idle_before_ms += 1000;
-    assert_false(model_run_active(&scene_decide(scene)->status));
-    scene_free(scene);
-}
-
-static void values_of_an_earlier_process_are_judged_by_content(void **state)
-{
-    (void)state;
-    for (int done = 0; done < 2; done++) {
-        struct scene *scene = scene_new();
-        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
-        scene_declare(scene, MODEL_A, "01000");
-        scene_left(scene, MODEL_A, "01000");
-        (void)scene_decide(scene);
-        scene_adopt(scene);
-        char id[16];
-        (void)dv_strlcpy(id, scene->status.run.intent.id, sizeof id);
-        scene_restart(scene);
-        if (done)
-            scene_declare(scene, MODEL_A, "11100");
-        scene_later(scene, 500);
-        const struct verify_plan *plan = scene_decide(scene);
-        assert_true(model_run_active(&plan->status));
-        assert_int_equal(plan->status.run.intent.kind, done ? INTENT_NONE : INTENT_VALUES);
-        if (!done)
-            assert_string_not_equal(plan->status.run.intent.id, id);
-        scene_free(scene);
-    }
-}
-
-static void records_of_an_earlier_process_are_doubtful(void **state)
-{
-    (void)state;
-    struct scene *scene = scene_new();
-    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Produce");
-    (void)scene_decide(scene);
-    scene_adopt(scene);
-    assert_int_equal(scene->status.run.intent.kind, INTENT_RECORDS);
-    scene_restart(scene);
-    const struct verify_plan *plan = scene_decide(scene);
-    assert_true(plan->status.run.batches[0].maybe);
-    assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].attempts, 2);
-    assert_false(plan->act);
-    scene_free(scene);
-}
-
-/* The same commit is never made twice: a new barrier follows. */
-static void a_commit_of_an_earlier_process_is_not_repeated(void **state)
-{
-    (void)state;
-    struct scene *scene = scene_new();
-    scene_at(scene, STAGE_OFFSETS_A_TO_B, "Copied");
-    (void)scene_copied(scene, MODEL_A, STAGE_OFFSETS_A_TO_B, 3);
-    (void)scene_decide(scene);
-    scene_adopt(scene);
-    assert_int_equal(scene->status.run.intent.kind, INTENT_COMMIT);
-    scene_restart(scene);
-    const struct verify_plan *plan = scene_decide(scene);
-    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
-    assert_int_equal(plan->status.stages[STAGE_OFFSETS_A_TO_B].attempts, 2);
-    assert_string_equal(plan->memory.step, "Start");
-    scene_free(scene);
-}
-
 /* ---------------------------------------------------------------- deadlines */
 
 static void progress_puts_the_stage_deadline_off(void **state)
@@ -614,20 +444,12 @@ int main(void)
         cmocka_unit_test(a_changed_spec_ends_the_run_and_starts_another),
         cmocka_unit_test(nothing_ends_before_the_answer),
         cmocka_unit_test(history_keeps_five),
-        cmocka_unit_test(suspended_time_counts_nowhere),
-        cmocka_unit_test(a_suspended_run_acts_on_nothing),
-        cmocka_unit_test(a_suspension_outlives_a_restart),
-        cmocka_unit_test(time_without_progress_outlives_a_restart),
         cmocka_unit_test(intents_are_written_before_effects),
         cmocka_unit_test(a_lost_answer_is_no_change_by_others),
         cmocka_unit_test(refused_effects_end_the_run),
         cmocka_unit_test(lost_records_are_made_anew),
         cmocka_unit_test(retries_are_bounded),
         cmocka_unit_test(a_retry_skips_nothing),
-        cmocka_unit_test(a_restart_takes_up_the_step),
-        cmocka_unit_test(values_of_an_earlier_process_are_judged_by_content),
-        cmocka_unit_test(records_of_an_earlier_process_are_doubtful),
-        cmocka_unit_test(a_commit_of_an_earlier_process_is_not_repeated),
         cmocka_unit_test(progress_puts_the_stage_deadline_off),
         cmocka_unit_test(no_step_waits_for_ever),
         cmocka_unit_test(the_same_snapshot_gives_the_same_plan),

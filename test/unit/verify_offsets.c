@@ -479,15 +479,44 @@ static void near_behind_within_tolerance(struct scene *scene)
     scene->memory.changed_ms[MODEL_B] = scene->s.now.mono_ms - 2 * WINDOW;
 }
 
+static void near_behind_and_a_restart(struct scene *scene)
+{
+    near_behind_for_a_window(scene);
+    scene->memory.disturbed_ms = scene->s.now.mono_ms - 2 * WINDOW;
+}
+
+/* The far side has not followed, and never will: what it should follow was taken back. */
+static void far_never_follows(struct scene *scene)
+{
+    near_behind_for_a_window(scene);
+    scene->memory.right_ms = 0;
+    scene_offsets_all(scene->side[MODEL_B].commits.high, 150);
+    scene_offsets_all(scene->memory.before, 150);
+}
+
+static void far_never_follows_after_a_restart(struct scene *scene)
+{
+    far_never_follows(scene);
+    scene->memory.disturbed_ms = scene->s.now.mono_ms - 2 * WINDOW;
+}
+
+static void far_has_not_followed_yet(struct scene *scene)
+{
+    far_never_follows(scene);
+    scene->memory.changed_ms[MODEL_A] = scene->s.now.mono_ms - WINDOW + 1;
+    scene->memory.step_since_ms = scene->s.now.mono_ms - WINDOW;
+}
+
 static void keeps_moving(struct scene *scene)
 {
     stands(scene, 2 * DEADLINE);
     moves(scene, MODEL_A, SET, 1000);
 }
 
-#define ECHO(name, change, want, reason, text)                              \
-    {                                                                       \
-        name, STAGE_PERSISTED, "EchoA", change, want, REASON_##reason, text \
+#define ECHO(name, change, want, reason, text) ECHO_IN("EchoA", name, change, want, reason, text)
+#define ECHO_IN(step, name, change, want, reason, text)                  \
+    {                                                                    \
+        name, STAGE_PERSISTED, step, change, want, REASON_##reason, text \
     }
 
 static const struct scene_case echo[] = {
@@ -502,6 +531,11 @@ static const struct scene_case echo[] = {
     ECHO("far commit vanishes", far_commit_vanishes, WANT_FAILED, OffsetRewound, "went back to -1"),
     ECHO("near behind", near_behind_for_a_window, WANT_FAILED, OffsetEcho, "on dc1 from 101 to 90"),
     ECHO("near behind within tolerance", near_behind_within_tolerance, WANT_STEP, None, "BeforeB"),
+    ECHO("near behind and a restart", near_behind_and_a_restart, WANT_RETRY, None, "Produce"),
+    ECHO_IN("MovedA", "far never follows", far_never_follows, WANT_FAILED, OffsetEcho,
+            "on dc1 from 101 to 90 in partition 0 after it was set"),
+    ECHO_IN("MovedA", "far never follows after a restart", far_never_follows_after_a_restart, WANT_RETRY, None, "Produce"),
+    ECHO_IN("MovedA", "far has not followed yet", far_has_not_followed_yet, WANT_STEP, None, "MovedA"),
     ECHO("keeps moving", keeps_moving, WANT_FAILED, OffsetEcho, "keep moving"),
 };
 
