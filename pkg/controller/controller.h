@@ -27,12 +27,12 @@ struct controller_options {
 
 struct controller *controller_new(const struct controller_options *options, struct port_kube kube, struct port_kafka kafka);
 /* Stops what it started on the ports; they must still be there. Takes NULL. */
-void controller_free(struct controller *controller);
+void controller_free(struct controller *ctl);
 
 /* Starts watching the resources. */
-void controller_start(struct controller *controller);
+void controller_start(struct controller *ctl);
 /* Does what is due; returns the monotonic time in ms to be called at the latest, INT64_MAX: only after an event. */
-int64_t controller_run(struct controller *controller);
+int64_t controller_run(struct controller *ctl);
 
 /* Sinks for the ports; arg is the controller. */
 void controller_on_kube(void *arg, const struct port_kube_event *event);

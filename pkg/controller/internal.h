@@ -200,7 +200,7 @@ struct port_server entry_server(const struct entry *entry, enum model_side side)
 void ask_all(struct entry *entry, const struct verify_plan *plan);
 void ask_answer(struct ticket *ticket, const struct port_kafka_event *event);
 const char *entry_group(struct entry *entry, enum model_side side, int which, char *scratch, size_t size);
-void side_free_facts(struct ctl_side *side);
+void side_free_facts(struct ctl_side *facts);
 
 /* target_object.c: values in a ConfigMap or Secret */
 void target_item(struct entry *entry, enum model_side side, const json_t *object);

@@ -4,7 +4,7 @@
 
 #include "kube/room.h"
 
-void kube_log_start(struct kube *kube, port_id id, const struct port_log *log);
+void kube_log_start(struct kube *kube, port_id id, const struct port_log *wanted);
 void kube_log_stop(struct kube *kube, port_id id);
 void kube_logs_free(struct kube *kube);
 

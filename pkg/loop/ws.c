@@ -126,7 +126,7 @@ static int ws_listen_error(const char *addr, struct dv_err *err)
 
 static int ws_listen(const char *addr, struct dv_err *err)
 {
-    struct ws_address address;
+    struct ws_address address = {0};
     if (ws_address_parse(addr, &address, err) != 0)
         return -1;
     int fd = ws_listen_on(&address);

@@ -80,6 +80,7 @@ int64_t unsubscribed_partition(struct turn *t, enum model_side side);
 
 /* Messages: guards_messages.c */
 bool marks_taken(struct turn *t);
+bool records_deleted(struct turn *t);
 void take_marks(struct turn *t);
 bool readers_ready(struct turn *t);
 void produce_near(struct turn *t);

@@ -424,11 +424,14 @@ bool task_failed(struct turn *t)
 
 /* ---------------------------------------------------------------- logs */
 
-/* A task that was switched off and did not end within its time: the switch did that, and its offsets tell whether anything is wrong. */
+/* A task that was switched off, or moved when a pod or broker was restarted, and did not end within its time: what it had not committed
+ * comes again, and the counts and offsets tell whether anything is wrong. */
 static bool global_stopped_late(struct turn *t, enum model_side side, const struct fact_log_finding *finding)
 {
     if (strstr(finding->line, "Graceful stop of task") == NULL)
         return false;
+    if (t->m->disturbed_ms != 0)
+        return true;
     for (int c = 0; c < MODEL_CONNECTORS; c++) {
         const char *name = turn_cluster(t, side)->distributor.switches[model_connector_switch((enum model_connector)c)].connector;
         if (dv_streq(name, finding->connector))

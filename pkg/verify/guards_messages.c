@@ -54,6 +54,25 @@ void produce_far(struct turn *t)
     intent_records(t, t->far, (int32_t)t->spec->records_per_partition);
 }
 
+/* Whatever was produced since the start offsets must stay: a log that starts later has lost some of it. */
+bool records_deleted(struct turn *t)
+{
+    const struct model_run *run = &t->st->run;
+    EACH_SIDE (side) {
+        const struct fact_offsets *log = t->s->side[side].test_log;
+        for (int32_t p = 0; log != NULL && log->low != NULL && p < run->partitions && p < log->partitions; p++) {
+            if (log->low[p] <= run->start_offsets[side][p])
+                continue;
+            turn_say(t,
+                     "records of this run were deleted from partition %d of topic %s on %s (it starts at offset %lld now); raise its "
+                     "retention, and delete nothing during a run",
+                     p, turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), (long long)log->low[p]);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---------------------------------------------------------------- counting */
 
 /* Both readers have read to the log ends as they were at `since` or later: nothing that was there then is unseen. A broker out of reach

@@ -166,12 +166,14 @@ static enum row_outcome intent_foreign(struct turn *t, enum model_reason *reason
         return OUT_GO;
     }
     if (intent->kind == INTENT_RECORDS) {
-        turn_say(t, "the controller was restarted while test records were produced on %s", turn_name(t, intent->side));
+        turn_say(t, "the controller was restarted (or a second one works without --lease) while test records were produced on %s",
+                 turn_name(t, intent->side));
         intent_batch_maybe(t);
         intent_close(t);
         return OUT_STOP;
     }
-    turn_say(t, "the controller was restarted while the test group's offsets were set on %s", turn_name(t, intent->side));
+    turn_say(t, "the controller was restarted (or a second one works without --lease) while the test group's offsets were set on %s",
+             turn_name(t, intent->side));
     intent_close(t);
     return OUT_STOP;
 }

@@ -348,6 +348,7 @@ const struct verify_row verify_early_rows[] = {
     ROW(NULL, values_reverted, nothing, OUT_STOP, ValuesReverted, NULL),
     ROW(NULL, values_changed, nothing, OUT_STOP, ValuesChanged, NULL),
     ROW(NULL, connector_unexpected, nothing, OUT_STOP, UnexpectedConnectorRunning, NULL),
+    ROW(NULL, records_deleted, nothing, OUT_STOP, TopicUnsuitable, NULL),
     ROW(NULL, group_active, nothing, OUT_STOP, GroupActive, NULL),
     ROW(NULL, acls_open, nothing, OUT_WAIT, None, NULL),
     ROW(NULL, acl_missing, nothing, OUT_STOP, AclMissing, NULL),

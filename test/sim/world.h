@@ -289,7 +289,7 @@ void world_switches(struct world *world, int side, char out[12]);
 /* world_kube.c */
 struct port_kube world_kube_port(struct world *world);
 json_t *world_get(struct world *world, int server, const char *plural, const char *name);
-void world_put(struct world *world, int server, const char *plural, json_t *object, const char *manager); /* takes object */
+void world_put(struct world *world, int server, const char *plural, json_t *json, const char *manager); /* takes json */
 void world_remove(struct world *world, int server, const char *plural, const char *name);
 void world_api_down(struct world *world, int server, bool down);
 void world_relist(struct world *world, int server);
@@ -297,7 +297,7 @@ void world_drop_epoch(struct world *world); /* what an ended controller watched 
 void world_kube_free(struct world *world);
 /* world_watch.c */
 void world_changed(struct world *world, const struct world_object *object, bool gone);
-void world_watch_start(struct world *world, port_id id, const struct port_watch *watch);
+void world_watch_start(struct world *world, port_id id, const struct port_watch *request);
 void world_watch_stop(struct world *world, port_id id);
 void world_log_start(struct world *world, port_id id, const struct port_log *log);
 void world_log_stop(struct world *world, port_id id);
@@ -326,7 +326,7 @@ void world_kafka_free(struct world_kafka *kafka);
 /* world_port.c, world_reader.c */
 struct port_kafka world_kafka_port(struct world *world);
 int world_client_cluster(struct world *world, port_id client); /* -1: not open */
-void world_reader_start(struct world *world, int cluster, port_id id, const struct port_reader *reader);
+void world_reader_start(struct world *world, int cluster, port_id id, const struct port_reader *request);
 void world_reader_stop(struct world *world, port_id id);
 void world_readers_wake(struct world *world, int cluster);
 void world_readers_free(struct world *world, bool all);

@@ -2,6 +2,7 @@
  * Takes libFuzzer's options that test/fuzz/run gives (-max_total_time -seed -runs -artifact_prefix), then files and directories. With
  * -max_total_time=0 only the seeds are run. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ static size_t seed_count;
 static struct input now; /* what runs at the moment */
 static uint64_t chance = 1;
 static long seconds = 20, runs_max = -1;
-static const char *artifact_prefix = "";
+static char artifact[512]; /* where the input that fails is kept */
 
 /* The runtimes read these: an error of theirs comes as a signal, as a breach of MUST does. */
 const char *__asan_default_options(void);
@@ -138,18 +139,16 @@ static void change(struct input *input)
 
 /* ---------------------------------------------------------------- running */
 
-/* Written before the end, from a signal: plain calls only. */
+/* All of it may be called from a signal; the name is ready before. */
 static void keep_and_die(int signal)
 {
-    static char path[512];
-    (void)snprintf(path, sizeof path, "%scrash-%016llx", artifact_prefix, (unsigned long long)dv_hash64(DV_HASH_INIT, now.data, now.size));
-    FILE *file = fopen(path, "wb");
-    if (file != NULL) {
-        (void)fwrite(now.data, 1, now.size, file);
-        (void)fclose(file);
-    }
-    (void)fprintf(stderr, "%s; the input is in %s\n", signal == SIGALRM ? "one run takes too long" : "stopped by an error", path);
-    _exit(1);
+    static const char late[] = "one run takes too long: ", broken[] = "stopped by an error: ";
+    int fd = open(artifact, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    ssize_t written = fd >= 0 ? write(fd, now.data, now.size) : -1;
+    written += signal == SIGALRM ? write(STDERR_FILENO, late, sizeof late - 1) : write(STDERR_FILENO, broken, sizeof broken - 1);
+    written += write(STDERR_FILENO, artifact, strlen(artifact));
+    written += write(STDERR_FILENO, "\n", 1);
+    _exit(written >= 0 ? 1 : 2);
 }
 
 static void run(const struct input *input)
@@ -189,7 +188,7 @@ static void option(const char *text)
     if (value == NULL)
         return;
     if (dv_starts_with(text, "-artifact_prefix="))
-        artifact_prefix = value + 1;
+        (void)dv_format(artifact, sizeof artifact, "%scrash-%ld", value + 1, (long)getpid());
     if (dv_parse_i64(value + 1, INT32_MIN, INT32_MAX, &number) != 0)
         return;
     if (dv_starts_with(text, "-max_total_time="))
@@ -202,6 +201,7 @@ static void option(const char *text)
 
 int main(int argc, char **argv)
 {
+    option("-artifact_prefix=");
     (void)signal(SIGABRT, keep_and_die);
     (void)signal(SIGALRM, keep_and_die);
     for (int i = 1; i < argc; i++)

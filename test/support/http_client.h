@@ -135,7 +135,7 @@ static inline bool client_answer(struct client *c, bool head_only, struct answer
 
 static inline void client_expect(struct client *c, const char *path, int status, const char *body)
 {
-    struct answer answer;
+    struct answer answer = {0};
     char *request = dv_asprintf("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
     client_send(c, request);
     free(request);

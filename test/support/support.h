@@ -10,6 +10,9 @@
 
 #include <jansson.h>
 
+/* cmocka's fail() and fail_msg() do not come back; its header does not say so. */
+void _fail(const char *const file, const int line) __attribute__((noreturn));
+
 /* Whole file below the project's root (the working directory of the tests), NUL added; ends the test when it is not there. Caller
  * frees. len may be NULL. */
 char *test_read_file(const char *path, size_t *len);

@@ -11,6 +11,8 @@
 _Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t) && sizeof(cnd_t) == sizeof(pthread_cond_t), "glibc's types are not of one size");
 _Static_assert(sizeof(once_flag) == sizeof(pthread_once_t) && sizeof(thrd_t) == sizeof(pthread_t), "glibc's types are not of one size");
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc names them with two underscores. */
+
 static int result_of(int rc)
 {
     return rc == 0 ? thrd_success : rc == ETIMEDOUT ? thrd_timedout : rc == EBUSY ? thrd_busy : rc == ENOMEM ? thrd_nomem : thrd_error;
@@ -114,3 +116,5 @@ int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex, const struct
 {
     return result_of(pthread_cond_timedwait((pthread_cond_t *)condition, (pthread_mutex_t *)mutex, until));
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -451,12 +451,19 @@ static void unknown_topic_from_before(struct scene *scene)
     grown_old(scene);
 }
 
+static void on_stopped_late_after_a_restart(struct scene *scene)
+{
+    on_stopped_late(scene);
+    scene->memory.disturbed_ms = scene->s.now.mono_ms - 1;
+}
+
 static const struct scene_case logs[] = {
     {"dirty", WAITS, dirty, WANT_FAILED, REASON_LogsNotClean, "dc1: pod pod-0 logged an error (1 times): it broke"},
     {"tolerated", WAITS, tolerated, WANT_STEP, REASON_None, "Arrive"},
     {"retrying is a note", WAITS, retrying, WANT_STEP, REASON_None, "Arrive"},
     {"switched off, stopped late", WAITS, off_stopped_late, WANT_STEP, REASON_None, "Arrive"},
     {"not switched off, stopped late", WAITS, on_stopped_late, WANT_FAILED, REASON_LogsNotClean, NULL},
+    {"moved, stopped late", WAITS, on_stopped_late_after_a_restart, WANT_STEP, REASON_None, "Arrive"},
     {"dirty after a restart", WAITS, dirty_after_a_restart, WANT_RETRY, REASON_None, "Produce"},
     {"dirty with a replaced pod", WAITS, dirty_with_a_replaced_pod, WANT_RETRY, REASON_None, "Produce"},
     {"refused, too early", WAITS, refused_line_young, WANT_STEP, REASON_None, "Arrive"},

@@ -400,6 +400,18 @@ static void run_over(struct scene *scene)
     scene->status.run.started_ms = scene->s.now.wall_ms - scene->spec->run_deadline_ms;
 }
 
+static void records_gone(struct scene *scene)
+{
+    drained(scene);
+    scene->side[MODEL_B].test_log.low[1] = 101;
+}
+
+static void records_of_before_gone(struct scene *scene)
+{
+    drained(scene);
+    scene_offsets_all(scene->side[MODEL_B].test_log.low, 100);
+}
+
 static const struct scene_case lag[] = {
     {"drained", STAGE_LAG_DRAINED, "Drain", drained, WANT_STEP, REASON_None, "Counted"},
     {"one behind", STAGE_LAG_DRAINED, "Drain", one_behind, WANT_STEP, REASON_None, "Drain"},
@@ -410,6 +422,9 @@ static const struct scene_case lag[] = {
     {"missing commit, empty partition", STAGE_LAG_DRAINED, "Drain", missing_commit_of_an_empty_partition, WANT_STEP, REASON_None,
      "Counted"},
     {"fewer partitions", STAGE_LAG_DRAINED, "Drain", commits_of_fewer_partitions, WANT_STEP, REASON_None, "Drain"},
+    {"records deleted", STAGE_LAG_DRAINED, "Drain", records_gone, WANT_FAILED, REASON_TopicUnsuitable,
+     "deleted from partition 1 of topic distribution-test on dc2 (it starts at offset 101 now)"},
+    {"records of before deleted", STAGE_LAG_DRAINED, "Drain", records_of_before_gone, WANT_STEP, REASON_None, "Counted"},
     {"run over", STAGE_LAG_DRAINED, "Drain", run_over, WANT_FAILED, REASON_LagNotDrained, "offset 100 of partition 1 (now 99)"},
 };
 
