@@ -97,7 +97,7 @@ const struct sim_case sim_cases[] = {
     RETRIED("pod-killed-committer", "@OffsetsAtoB.Moved b:pod.restart=kill"),
     RETRIED("dirty-log-of-a-restart",
             "@MessagesBothWays.Settle b:pod.restart=kill; @MessagesBothWays.Settle+100 b:log=ERROR "
-            "[dc2-message-distributor-level-1|task-0] Graceful stop of task failed. (org.apache.kafka.connect.runtime.Worker)"),
+            "[dc2-message-distributor-level-1|task-0] Uncaught exception in REST call. (org.apache.kafka.connect.runtime.Worker)"),
 
     /* Preflight */
     ERROR("api-right-missing", "api.deny=patch configmaps", "PermissionMissing", "Preflight", "01000", "01000", "patch configmaps"),
