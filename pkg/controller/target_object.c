@@ -75,8 +75,7 @@ static void target_read_switches(const struct model_distributor *distributor, co
         if (values_can_set(doc, path, &err))
             continue;
         out->settable = false;
-        (void)dv_err_set(&out->why, DV_ERR_INVALID, "switch %s cannot be changed safely: %s", model_switch_name((enum model_switch)i),
-                         err.text);
+        (void)dv_err_set(&out->why, DV_ERR_INVALID, "cannot be changed safely: %s", err.text);
     }
 }
 

@@ -163,7 +163,8 @@ static int values_change_all(struct values_doc **doc, const struct values_scalar
         if (values_change_one(doc, &changes[i], &inner) != 0) {
             char name[VALUES_PATH_TEXT];
             values_path_text(changes[i].path, changes[i].path.count, name, sizeof name);
-            return dv_err_set(err, inner.kind, "%s: %s", name, inner.text);
+            return dv_err_set(err, inner.kind, "%s%s%s", dv_starts_with(inner.text, name) ? "" : name,
+                              dv_starts_with(inner.text, name) ? "" : ": ", inner.text);
         }
     }
     return 0;

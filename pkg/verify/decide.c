@@ -323,6 +323,14 @@ static bool decide_move(struct turn *t)
     return decide_apply(t, decide_row(t));
 }
 
+/* Steps whose open wait is told in full: it names an object and changes seldom. Elsewhere it holds numbers that change all the time, and
+ * each text is a write. */
+static bool decide_tells_all(const struct turn *t)
+{
+    return t->p->waits_for[0] != '\0' && (t->step->late == REASON_ValuesNotApplied || t->step->late == REASON_ConnectNotReady ||
+                                          dv_streq(t->step->what, "the connectors to be on"));
+}
+
 /* What is out of reach comes before what is waited for. The text is stable: no number in it counts. */
 static void decide_waits(struct turn *t, char *out, size_t size)
 {
@@ -330,7 +338,7 @@ static void decide_waits(struct turn *t, char *out, size_t size)
     if (stamp != NULL)
         (void)dv_format(out, size, "waiting: %s", stamp->err.text);
     else
-        (void)dv_format(out, size, "waiting for %s", turn_what(t));
+        (void)dv_format(out, size, "waiting for %s", decide_tells_all(t) ? t->p->waits_for : turn_what(t));
 }
 
 static void decide_message(struct turn *t)

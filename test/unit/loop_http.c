@@ -207,10 +207,10 @@ static void refused_streams_are_bodies(void **state)
 static void silence_ends_a_stream(void **state)
 {
     (void)state;
-    struct client *client = client_new("[" GET("/s", "{\"pieces\": [\"a\", \"b\", \"c\"], \"delayMs\": 60, \"end\": \"hang\"}") "]", 0);
+    struct client *client = client_new("[" GET("/s", "{\"pieces\": [\"a\", \"b\", \"c\"], \"delayMs\": 400, \"end\": \"hang\"}") "]", 0);
     client->wanted = 1;
-    client_stream(client, 100);
-    client_run(client, 5000);
+    client_stream(client, 1000); /* less than all the pieces take together */
+    client_run(client, 15000);
     assert_int_equal(client->err.kind, DV_ERR_TIMEOUT);
     assert_string_equal(dv_buf_text(&client->data), "abc");
     client_free(client);
