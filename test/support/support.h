@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 /* cmocka's fail() and fail_msg() do not come back; its header does not say so. */
-void _fail(const char *const file, const int line) __attribute__((noreturn));
+void _fail(const char *file, int line) __attribute__((noreturn)); /* NOLINT(readability-redundant-declaration) */
 
 /* Whole file below the project's root (the working directory of the tests), NUL added; ends the test when it is not there. Caller
  * frees. len may be NULL. */

@@ -87,9 +87,9 @@ static void expect_outcome(const char *label, const json_t *edit, const char *te
 /* A boolean alone must go the same way through values_set_bools() and values_can_set(). */
 static void expect_same_for_bools(const char *label, const struct sets *sets, const char *text, size_t len, const struct outcome *out)
 {
-    struct values_change change = {.path = sets->items[0].path, .value = strcmp(sets->items[0].text, "true") == 0};
     if (sets->count != 1 || sets->items[0].type != VALUES_BOOL)
         return;
+    struct values_change change = {.path = sets->items[0].path, .value = strcmp(sets->items[0].text, "true") == 0};
     char *again = NULL;
     size_t again_len = 0;
     bool changed;
