@@ -47,6 +47,18 @@ static void strimzi_condition_cause(const char *message, char *out)
     distributor_text_copy(out, FACT_CAUSE_MAX, message, strlen(message));
 }
 
+/* What Kafka Connect answers to the operator while its workers rebalance, or one of them goes: it says nothing of the connector. With more
+ * than one worker the 409 of the leader comes as a 500 of the worker that passed the request on. */
+static bool strimzi_passes(const char *message)
+{
+    static const char *const words[] = {"returned 409", "409 (Conflict)", "rebalance is expected", "Request timed out",
+                                        "IO Error trying to forward REST request"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(message, words[i]) != NULL)
+            return true;
+    return false;
+}
+
 /* Strimzi's own sentence only points at connectorStatus. */
 static bool strimzi_points_elsewhere(const char *message)
 {
@@ -119,7 +131,7 @@ static void connector_conditions(struct fact_connector *connector, const json_t 
     connector->not_ready_reason = dv_strdup(paused ? DISTRIBUTOR_PAUSED : reason != NULL ? reason : "");
     if (message == NULL)
         return;
-    connector->conflict = strstr(message, "returned 409") != NULL || strstr(message, "409 (Conflict)") != NULL;
+    connector->conflict = strimzi_passes(message);
     if (connector->cause[0] != '\0' || strimzi_points_elsewhere(message))
         return;
     strimzi_condition_cause(message, connector->cause);

@@ -34,7 +34,7 @@ struct fact_connector {
     bool deleting;
     bool ready;     /* condition Ready True */
     bool not_ready; /* condition NotReady True: Strimzi never writes Ready=False */
-    bool conflict;  /* NotReady because of a 409 during a rebalance: clears by itself */
+    bool conflict;  /* NotReady because of a rebalance (409, or 500 passed on by another worker): clears by itself */
     char *not_ready_reason;
     char cause[FACT_CAUSE_MAX]; /* last "Caused by" of the first FAILED trace, else of the condition; "" */
     bool authorization;         /* the cause is TopicAuthorization/GroupAuthorization/ClusterAuthorization */
