@@ -31,7 +31,7 @@ static void watch_through_a_restart(void **state)
     assert_int_equal(harness_last(h, PORT_KUBE_TROUBLE, 1)->err.kind, DV_ERR_UNREACHABLE);
     lab("start", "kube-apiserver");
     for (port_id id = 1; id <= 3; id++)
-        assert_true(harness_expect(h, PORT_KUBE_SYNCED, id, 2, NULL, 40000));
+        assert_true(harness_expect(h, PORT_KUBE_SYNCED, id, 2, NULL, 120000));
     assert_int_equal(harness_count(h, PORT_KUBE_GONE, 0), 0);
     (void)created(h, configmap("after"), configmap_body("after", "x"));
     assert_true(harness_expect(h, PORT_KUBE_ITEM, 1, 1, "after", 5000));
@@ -157,7 +157,7 @@ static void log_through_a_restart(void **state)
     assert_true(harness_expect(h, PORT_KUBE_LINES, 1, 10, NULL, 20000));
     lab("kill", "kube-apiserver");
     lab("start", "kube-apiserver");
-    assert_true(harness_expect(h, PORT_KUBE_LOG_END, 1, 1, NULL, 60000));
+    assert_true(harness_expect(h, PORT_KUBE_LOG_END, 1, 1, NULL, 120000));
     for (int i = 1; i <= 120; i++)
         (void)dv_buf_addf(&wanted, "%d\n", i);
     char *lines = all_lines(h, 1);
