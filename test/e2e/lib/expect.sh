@@ -32,6 +32,7 @@ normalised() {
     -e 's/(^|[^-A-Za-z0-9._])[0-9]+(\.[0-9]+)?($|[^-A-Za-z0-9._=])/\1N\3/g' -e 's/(^|[^-A-Za-z0-9._])[0-9]+(\.[0-9]+)?($|[^-A-Za-z0-9._=])/\1N\3/g'
 }
 
+# A case may have several rows: how far a slow loop has come when it is seen differs from run to run.
 expect_message() {
   local key=$CASE${VARIANT:+/$VARIANT} message row
   message=$(status .message)
