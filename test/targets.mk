@@ -9,7 +9,7 @@ test: $(CONTROLLER) $(UNIT_BIN) $(COMPONENT_BIN) $(SIM_BIN) ## what a change mus
 test-full: ## everything, with sanitizers, all e2e cases and the field profile
 	@$(MAKE) --no-print-directory MODE=asan build/asan/distverify-controller asan-programs
 	@$(MAKE) --no-print-directory MODE=release build/release/distverify-controller
-	@LAB=$(TEST_LAB) MODE=asan test/run lint unit lab lab-check component slow crd e2e-full sim-beside field settled
+	@LAB=$(TEST_LAB) MODE=asan test/run lint unit lab lab-check component slow crd e2e-full sim-beside field
 
 asan-programs: $(UNIT_BIN) $(COMPONENT_BIN) $(SIM_BIN)
 

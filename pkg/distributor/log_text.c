@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "distributor/distributor.h"
+#include "distributor/text.h"
 
 /* Kafka's clients wait retry.backoff.ms, 100 ms, between two such lines: so long did lines without a time take at least. */
 #define LOG_RETRY_MS 100
@@ -72,7 +72,7 @@ char *distributor_log_text(const struct fact_log_finding *finding, char *out, si
     if (finding->count > 1)
         (void)dv_buf_addf(&text, ", %lld times", (long long)finding->count);
     (void)dv_buf_addf(&text, ": %s", finding->cause);
-    (void)dv_strlcpy(out, dv_buf_text(&text), size);
+    distributor_text_copy(out, size, dv_buf_text(&text), text.len);
     dv_buf_free(&text);
     return out;
 }

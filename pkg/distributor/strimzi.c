@@ -178,7 +178,7 @@ static void connector_restarts(struct fact_connector *connector, const json_t *r
 {
     int64_t count = distributor_json_int(json_object_get(restarts, "count"), 0);
     int64_t last_ms = strimzi_time(json_object_get(restarts, "lastRestartTimestamp"));
-    int64_t minutes = count > 7 ? 60 : count * count + count;
+    int64_t minutes = count > 0 && count <= 7 ? count * count + count : 60;
     connector->auto_restarts = count;
     connector->restarted_ms = count > 0 ? last_ms : 0;
     connector->restart_due_ms = count > 0 && last_ms > 0 ? last_ms + minutes * 60000 : 0;

@@ -125,9 +125,9 @@ struct model_spec {
     char hash[17]; /* specHash: over the fields that decide proofs */
 };
 
-/* spec: the object's .spec; ns: the resource's namespace (default of a cluster's). On failure err->text begins with the field's path
+/* json: the object's .spec; ns: the resource's namespace (default of a cluster's). On failure err->text begins with the field's path
  * ("spec.clusters.a.kafka: ..."), for the reason InvalidSpec. */
-int model_spec_decode(const json_t *spec, const char *ns, struct model_spec **out, struct dv_err *err);
+int model_spec_decode(const json_t *json, const char *ns, struct model_spec **out, struct dv_err *err);
 void model_spec_free(struct model_spec *spec);
 
 const char *model_switch_name(enum model_switch sw);              /* as in the spec: "messageDistributor" */

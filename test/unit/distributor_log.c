@@ -267,6 +267,8 @@ static void findings_in_words(void **state)
     finding = (struct fact_log_finding){.kind = FACT_LOG_OUT_OF_MEMORY, .count = 1, .task = -1, .pod = "c-0", .cause = "Java heap space"};
     assert_string_equal(distributor_log_text(&finding, text, sizeof text), "out of memory in the log of pod c-0: Java heap space");
     assert_string_equal(distributor_log_text(&finding, text, 7), "out of");
+    (void)dv_strlcpy(finding.cause, "\xc3\xbc", sizeof finding.cause); /* cut before a character, not within */
+    assert_string_equal(distributor_log_text(&finding, text, 39), "out of memory in the log of pod c-0: ");
 }
 
 static void lines_without_time_last_at_least_as_long_as_their_retries(void **state)
