@@ -1,6 +1,24 @@
 #include "base/mem.h"
 #include "verify/offsets.h"
 
+/* The near side must not pass what we set, the far side not the right answer: it may still come nearer to it. */
+static bool echo_is_ahead(struct turn *t, enum model_side side, int32_t p)
+{
+    struct answer a;
+    int64_t most = side == offsets_far(t) && offsets_answer(t, p, &a) ? a.expected : t->m->mark[side][p];
+    return t->m->last[side][p] > most;
+}
+
+static bool echo_is_behind(struct turn *t, enum model_side side, int32_t p)
+{
+    struct answer a;
+    int64_t have = t->m->last[side][p];
+    if (side == offsets_far(t))
+        return offsets_answer(t, p, &a) && offsets_distance(t, p, &a) > t->spec->behind_tolerance;
+    return have < t->m->mark[side][p] && offsets_barrier(t, p) != NULL &&
+           offsets_older(t, side, p, have, t->m->mark[side][p]) > t->spec->behind_tolerance;
+}
+
 /* With everything on, an old commit that comes back as an echo takes the near side away from what we set, and the far side then never
  * follows: seen where it happens, on the near side. A shorter dip is not judged. */
 static bool offsets_near_moved(struct turn *t)
@@ -11,8 +29,7 @@ static bool offsets_near_moved(struct turn *t)
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         int64_t set = t->m->mark[near][p];
         int64_t have = t->m->last[near][p];
-        bool away =
-            have > set || (have < set && offsets_barrier(t, p) != NULL && offsets_older(t, near, p, have, set) > t->spec->behind_tolerance);
+        bool away = echo_is_ahead(t, near, p) || echo_is_behind(t, near, p);
         int64_t due = t->m->changed_ms[near] + t->spec->window_ms;
         if (!away)
             continue;
@@ -33,26 +50,6 @@ bool near_moved_disturbed(struct turn *t)
 bool near_moved(struct turn *t)
 {
     return t->m->disturbed_ms == 0 && offsets_near_moved(t);
-}
-
-/* ---------------------------------------------------------------- echo */
-
-/* The near side must not pass what we set, the far side not the right answer: it may still come nearer to it. */
-static bool echo_is_ahead(struct turn *t, enum model_side side, int32_t p)
-{
-    struct answer a;
-    int64_t most = side == offsets_far(t) && offsets_answer(t, p, &a) ? a.expected : t->m->mark[side][p];
-    return t->m->last[side][p] > most;
-}
-
-static bool echo_is_behind(struct turn *t, enum model_side side, int32_t p)
-{
-    struct answer a;
-    int64_t have = t->m->last[side][p];
-    if (side == offsets_far(t))
-        return offsets_answer(t, p, &a) && offsets_distance(t, p, &a) > t->spec->behind_tolerance;
-    return have < t->m->mark[side][p] && offsets_barrier(t, p) != NULL &&
-           offsets_older(t, side, p, have, t->m->mark[side][p]) > t->spec->behind_tolerance;
 }
 
 /* After the proof the near side must stay where we set it, and the far side where it came to. */

@@ -483,6 +483,14 @@ static inline void scene_check(const struct scene_case *item, const struct verif
     }
 }
 
+static inline bool scene_has_event(const struct verify_plan *plan, const char *reason)
+{
+    for (size_t i = 0; i < plan->event_count; i++)
+        if (dv_streq(plan->events[i].reason, reason))
+            return true;
+    return false;
+}
+
 static inline void scene_run_case(const struct scene_case *item)
 {
     struct scene *scene = scene_new();

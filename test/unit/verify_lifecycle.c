@@ -7,14 +7,6 @@ static enum model_verdict result(const struct verify_plan *plan)
     return plan->status.result;
 }
 
-static bool has_event(const struct verify_plan *plan, const char *reason)
-{
-    for (size_t i = 0; i < plan->event_count; i++)
-        if (dv_streq(plan->events[i].reason, reason))
-            return true;
-    return false;
-}
-
 static void end_run(struct scene *scene, enum model_verdict verdict)
 {
     scene_at(scene, STAGE_LAG_DRAINED, "Drain");
@@ -33,7 +25,7 @@ static void a_new_resource_starts_a_run(void **state)
     assert_string_equal(plan->status.run.id, "newrun0001");
     assert_string_equal(plan->status.run.spec_hash, scene->spec->hash);
     assert_string_equal(plan->status.last_handled_reverify, "token-0");
-    assert_true(has_event(plan, "RunStarted"));
+    assert_true(scene_has_event(plan, "RunStarted"));
     assert_true(plan->observe.clients && plan->observe.watches && plan->finalizer);
     assert_false(plan->act);
     scene_free(scene);
@@ -121,7 +113,7 @@ static void what_the_last_run_left_is_remembered(void **state)
     scene_declare(scene, MODEL_B, "11111");
     const struct verify_plan *plan = scene_decide(scene);
     assert_int_equal(plan->status.stages[STAGE_PREFLIGHT].state, STATE_PASSED);
-    assert_true(has_event(plan, "DistributionInterrupted"));
+    assert_true(scene_has_event(plan, "DistributionInterrupted"));
     scene_free(scene);
 }
 
@@ -231,7 +223,7 @@ static void intents_are_written_before_effects(void **state)
     plan = scene_decide(scene);
     assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
     assert_true(plan->status.run.have_left[MODEL_A] && plan->status.run.left[MODEL_A].on[MODEL_SW_MD]);
-    assert_true(has_event(plan, "ValuesPatched"));
+    assert_true(scene_has_event(plan, "ValuesPatched"));
     scene_free(scene);
 }
 

@@ -2,14 +2,6 @@
 
 /* A run that is suspended, and one that another process took up. */
 
-static bool has_event(const struct verify_plan *plan, const char *reason)
-{
-    for (size_t i = 0; i < plan->event_count; i++)
-        if (dv_streq(plan->events[i].reason, reason))
-            return true;
-    return false;
-}
-
 /* ---------------------------------------------------------------- suspend */
 
 static void suspended_time_counts_nowhere(void **state)
@@ -94,7 +86,7 @@ static void a_restart_takes_up_the_step(void **state)
             if (!model_run_active(&plan->status))
                 fail_msg("%s: %s ends the run", model_stage_name((enum model_stage)stage), table->steps[i].name);
             assert_int_equal(plan->status.run.resumes, 1);
-            assert_true(has_event(plan, "RunResumed"));
+            assert_true(scene_has_event(plan, "RunResumed"));
             assert_false(plan->act);
             assert_int_equal(plan->status.stages[stage].attempts, 1);
             scene_free(scene);
