@@ -27,8 +27,11 @@ static void watch_through_a_restart(void **state)
         assert_true(harness_expect(h, PORT_KUBE_SYNCED, id, 1, NULL, 10000));
     harness_wait(h, NULL, NULL, 500);
     lab("kill", "kube-apiserver");
-    assert_true(harness_expect(h, PORT_KUBE_TROUBLE, 1, 1, NULL, 5000));
-    assert_int_equal(harness_last(h, PORT_KUBE_TROUBLE, 1)->err.kind, DV_ERR_UNREACHABLE);
+    for (port_id id = 1; id <= 3;
+         id++) { /* each, before the start blocks us: a watch that only then finds its end goes on without a word */
+        assert_true(harness_expect(h, PORT_KUBE_TROUBLE, id, 1, NULL, 15000));
+        assert_int_equal(harness_last(h, PORT_KUBE_TROUBLE, id)->err.kind, DV_ERR_UNREACHABLE);
+    }
     lab("start", "kube-apiserver");
     for (port_id id = 1; id <= 3; id++)
         assert_true(harness_expect(h, PORT_KUBE_SYNCED, id, 2, NULL, 120000));
@@ -139,7 +142,7 @@ static void log_to_its_end(void **state)
     struct harness *h = opened();
     start_pod(h, "talks", "Never", "for i in 1 2 3 4 5; do echo line $i; sleep 0.2; done");
     h->port->log(h->port->impl, 1, &(struct port_log){.ns = NS, .pod = "talks", .container = "c"});
-    assert_true(harness_expect(h, PORT_KUBE_LOG_END, 1, 1, NULL, 30000));
+    assert_true(harness_expect(h, PORT_KUBE_LOG_END, 1, 1, NULL, 90000));
     char *lines = all_lines(h, 1);
     assert_string_equal(lines, "line 1\nline 2\nline 3\nline 4\nline 5\n");
     free(lines);
@@ -154,7 +157,7 @@ static void log_through_a_restart(void **state)
     struct dv_buf wanted = DV_BUF_INIT(100000);
     start_pod(h, "goes-on", "Never", "i=0; while [ $i -lt 120 ]; do i=$((i+1)); echo $i; sleep 0.1; done");
     h->port->log(h->port->impl, 1, &(struct port_log){.ns = NS, .pod = "goes-on", .container = "c"});
-    assert_true(harness_expect(h, PORT_KUBE_LINES, 1, 10, NULL, 20000));
+    assert_true(harness_expect(h, PORT_KUBE_LINES, 1, 10, NULL, 90000)); /* the node finds its way back after the restart before this one */
     lab("kill", "kube-apiserver");
     lab("start", "kube-apiserver");
     assert_true(harness_expect(h, PORT_KUBE_LOG_END, 1, 1, NULL, 120000));
@@ -174,7 +177,7 @@ static void log_of_the_life_before(void **state)
     struct harness *h = opened();
     start_pod(h, "crashes", "Always", "echo about to crash; sleep 1; exit 3");
     h->port->log(h->port->impl, 1, &(struct port_log){.ns = NS, .pod = "crashes", .container = "c"});
-    assert_true(harness_expect(h, PORT_KUBE_LOG_END, 1, 1, NULL, 30000));
+    assert_true(harness_expect(h, PORT_KUBE_LOG_END, 1, 1, NULL, 90000));
     char *lines = all_lines(h, 1);
     assert_string_equal(lines, "about to crash\n");
     free(lines);

@@ -365,7 +365,8 @@ void people_lag_of_the_whole_group(void **state)
     assert_int_equal(people_lag(world, MODEL_B, "groupLag"), -1);
     const json_t *notes = people_evidence(world, "LagDrained", "notes");
     assert_int_equal(json_array_size(notes), 1);
-    assert_string_equal(json_string_value(json_array_get(notes, 0)),
-                        "the lag of the Message Distributor's group on dc2 over all topics is not known: Kafka cluster dc2: not authorized");
+    assert_string_equal(
+        json_string_value(json_array_get(notes, 0)),
+        "the lag of the Message Distributor's group on dc2 over all topics is not known: Kafka cluster dc2: not authorized");
     people_end(world);
 }

@@ -108,8 +108,7 @@ static void schema_check_object(const struct schema_place *place, const json_t *
     for (size_t i = 0; i < json_array_size(required); i++)
         if (json_object_get(json, json_string_value(json_array_get(required, i))) == NULL)
             schema_bad(place, json_string_value(json_array_get(required, i)));
-    json_object_foreach((json_t *)(uintptr_t)json, key, value)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
         struct schema_place inner = schema_in(place, key);
         const json_t *of = json_object_get(properties, key);
         if (of == NULL && json_is_object(others))

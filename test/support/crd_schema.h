@@ -149,16 +149,15 @@ static inline void crd_check_object(const json_t *schema, const json_t *json, co
     const char *required = crd_scalar(schema, "required");
     const char *key;
     const json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)json, key, value)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
         DV_CLEANUP_FREE char *inner = dv_asprintf("%s.%s", path, key);
         if (json_object_get(properties, key) == NULL)
             fail_msg("%s: is no field of the CRD", inner);
         crd_check(json_object_get(properties, key), value, inner);
     }
-    json_object_foreach((json_t *)(uintptr_t)properties, key,
-                        value) if (required != NULL && crd_listed(required, key) && json_object_get(json, key) == NULL)
-        fail_msg("%s.%s: is missing", path, key);
+    json_object_foreach ((json_t *)(uintptr_t)properties, key, value)
+        if (required != NULL && crd_listed(required, key) && json_object_get(json, key) == NULL)
+            fail_msg("%s.%s: is missing", path, key);
 }
 
 static inline void crd_check_list(const json_t *schema, const json_t *json, const char *path)

@@ -224,8 +224,8 @@ static inline void script_respond(struct script_conn *conn, const json_t *respon
     json_t *value;
     (void)dv_buf_addf(&head, "HTTP/1.1 %d Scripted\r\nContent-Type: %s\r\n", status > 0 ? (int)status : 200,
                       type != NULL ? type : "application/json");
-    json_object_foreach(json_object_get(respond, "headers"), key, value)(void)
-        dv_buf_addf(&head, "%s: %s\r\n", key, json_string_value(value));
+    json_object_foreach (json_object_get(respond, "headers"), key, value)
+        (void)dv_buf_addf(&head, "%s: %s\r\n", key, json_string_value(value));
     conn->chunked = body == NULL;
     if (conn->chunked)
         (void)dv_buf_adds(&head, "Transfer-Encoding: chunked\r\n\r\n");
@@ -268,8 +268,7 @@ static inline bool script_matches(struct script *script, const json_t *exchange,
     size_t path = strcspn(request->target, "?");
     bool good =
         dv_streq(request->method, method != NULL ? method : "GET") && strlen(target) == path && strncmp(target, request->target, path) == 0;
-    json_object_foreach(json_object_get(exchange, "query"), key, value)
-    {
+    json_object_foreach (json_object_get(exchange, "query"), key, value) {
         char *have = script_query(request->target, key);
         good = good && dv_streq(have, json_string_value(value));
         free(have);

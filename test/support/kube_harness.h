@@ -166,10 +166,24 @@ static inline bool harness_has(struct harness *h, void *arg)
     return count >= wanted->count;
 }
 
+/* What was wanted and what was heard instead, for whoever reads that a test failed. */
+static inline void harness_print(const struct harness *h, const struct harness_wanted *wanted)
+{
+    int64_t now_ms = dv_clock_now().mono_ms;
+    (void)fprintf(stderr, "wanted: event %d of %llu, %zu times%s%s; heard, ms ago:\n", (int)wanted->kind, (unsigned long long)wanted->id,
+                  wanted->count, wanted->name != NULL ? ", " : "", wanted->name != NULL ? wanted->name : "");
+    for (size_t i = h->count > 60 ? h->count - 60 : 0; i < h->count; i++)
+        (void)fprintf(stderr, "%8lld event %d of %llu %s %s\n", (long long)(now_ms - h->heard[i].at_ms), (int)h->heard[i].kind,
+                      (unsigned long long)h->heard[i].id, h->heard[i].name != NULL ? h->heard[i].name : "", h->heard[i].err.text);
+}
+
 static inline bool harness_expect(struct harness *h, enum port_kube_event_kind kind, port_id id, size_t count, const char *name, int64_t ms)
 {
     struct harness_wanted wanted = {kind, id, count, name};
-    return harness_wait(h, harness_has, &wanted, ms);
+    bool came = harness_wait(h, harness_has, &wanted, ms);
+    if (!came)
+        harness_print(h, &wanted);
+    return came;
 }
 
 /* One call and its answer. */

@@ -23,8 +23,7 @@ static void errors_of_librdkafka(void **state)
         const char *text;
     } cases[] = {
         {RD_KAFKA_RESP_ERR__AUTHENTICATION, "sasl_ssl://b:1/bootstrap: SASL authentication error: no (after 301ms in state AUTH_REQ)",
-         DV_ERR_AUTH, false,
-         "Kafka cluster dc1 (broker:9093) refuses the credentials: SASL authentication error: no"},
+         DV_ERR_AUTH, false, "Kafka cluster dc1 (broker:9093) refuses the credentials: SASL authentication error: no"},
         {RD_KAFKA_RESP_ERR__SSL, "ssl://b:1/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed",
          DV_ERR_CERT, false, "certificate or TLS not accepted"},
         {RD_KAFKA_RESP_ERR__SSL, "SSL handshake failed: error:0A000126:SSL routines::unexpected eof while reading", DV_ERR_UNREACHABLE,

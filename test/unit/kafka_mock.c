@@ -213,7 +213,8 @@ static void questions_without_their_subject(void **state)
     assert_int_equal(mock_ask(mock, &(struct port_question){.ask = PORT_ASK_GROUP_LAG})->kind, DV_ERR_INTERNAL);
 }
 
-/* ---------------------------------------------------------------- lag of a group: the mock cluster cannot list commits, so the job alone */
+/* ---------------------------------------------------------------- lag of a group: the mock cluster cannot list commits, so the job alone
+ */
 
 static struct fact_group_lag mock_lag_found;
 static rd_kafka_resp_err_t mock_lag_err;

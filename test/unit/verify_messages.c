@@ -583,10 +583,14 @@ static void lag_over_all_topics_is_not_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_arrive_or_not),        cmocka_unit_test(settle_time_is_demanded),
-        cmocka_unit_test(a_fall_starts_the_hold_again), cmocka_unit_test(nothing_else_replicates),
-        cmocka_unit_test(lag_is_drained_or_not),        cmocka_unit_test(what_lags_is_looked_at),
-        cmocka_unit_test(the_topic_is_read_again),      cmocka_unit_test(lag_over_all_topics_is_reported),
+        cmocka_unit_test(records_arrive_or_not),
+        cmocka_unit_test(settle_time_is_demanded),
+        cmocka_unit_test(a_fall_starts_the_hold_again),
+        cmocka_unit_test(nothing_else_replicates),
+        cmocka_unit_test(lag_is_drained_or_not),
+        cmocka_unit_test(what_lags_is_looked_at),
+        cmocka_unit_test(the_topic_is_read_again),
+        cmocka_unit_test(lag_over_all_topics_is_reported),
         cmocka_unit_test(lag_over_all_topics_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
