@@ -135,7 +135,7 @@ struct entry {
     bool act_asked_records;
     size_t act_records, act_answers;
     struct dv_err act_err;
-    char last_step[80];
+    char last_step[80], last_waits[240]; /* as logged */
     int64_t due_ms; /* monotonic; INT64_MAX: nothing due */
     int64_t not_before_ms;
     int failures; /* writes in a row that failed, for the back-off */

@@ -133,17 +133,26 @@ static void turn_place(struct entry *entry, const struct verify_plan *plan)
     }
 }
 
-static void turn_log_step(struct entry *entry)
+static bool turn_is_new(char *last, size_t size, const char *text)
+{
+    if (dv_streq(last, text))
+        return false;
+    (void)dv_strlcpy(last, text, size);
+    return true;
+}
+
+/* Each step, and each thing that is waited for, once. */
+static void turn_log(struct entry *entry, const char *waits_for)
 {
     char step[80];
     const struct model_status *status = &entry->status;
     if (!model_run_active(status))
         return;
     (void)dv_format(step, sizeof step, "%s/%s", model_stage_name(status->stage), entry->memory.step);
-    if (dv_streq(step, entry->last_step))
-        return;
-    (void)dv_strlcpy(entry->last_step, step, sizeof entry->last_step);
-    dv_log(DV_LOG_INFO, "step", "resource", entry->key, "run", status->run.id, "step", step, NULL);
+    if (turn_is_new(entry->last_step, sizeof entry->last_step, step))
+        dv_log(DV_LOG_INFO, "step", "resource", entry->key, "run", status->run.id, "step", step, NULL);
+    if (turn_is_new(entry->last_waits, sizeof entry->last_waits, waits_for))
+        dv_log(DV_LOG_DEBUG, "waits", "resource", entry->key, "run", status->run.id, "for", waits_for, NULL);
 }
 
 /* An effect may have been answered while the status was written: that is newer than the plan. */
@@ -175,9 +184,7 @@ static void turn_commit(struct entry *entry, struct verify_plan *plan)
         plan->act = false;
         entry_due(entry, ctl_now(ctl).mono_ms + 200);
     }
-    turn_log_step(entry);
-    if (model_run_active(&entry->status))
-        dv_log(DV_LOG_DEBUG, "waits", "resource", entry->key, "run", entry->status.run.id, "for", plan->waits_for, NULL);
+    turn_log(entry, plan->waits_for);
     for (size_t i = 0; i < plan->event_count; i++)
         act_event(entry, &plan->events[i]);
     turn_place(entry, plan);
