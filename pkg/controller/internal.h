@@ -54,6 +54,7 @@ struct ctl_log {
     port_id id;
     int64_t since_ms;
     int64_t fed_ms; /* monotonic; 0: nothing open */
+    struct dv_err trouble; /* it cannot be read now; kind NONE: it can */
     struct distributor_log *log;
     struct ctl_log *next;
 };

@@ -308,6 +308,7 @@ static void observe_free_log(struct entry *entry, struct ctl_log *log)
 static void observe_drop_logs(struct entry *entry, enum model_side side)
 {
     struct ctl_side *facts = &entry->side[side];
+    facts->stamp[VF_LOGS] = (struct verify_stamp){0};
     while (facts->logs != NULL) {
         struct ctl_log *next = facts->logs->next;
         observe_free_log(entry, facts->logs);
@@ -359,24 +360,39 @@ static void observe_logs(struct entry *entry, enum model_side side, bool wanted,
     }
 }
 
-static void observe_lines(struct ticket *ticket, const struct port_kube_event *event)
+/* The logs of a side are known when each of them can be read. */
+static void observe_logs_stamp(struct ctl_side *facts, int64_t now)
+{
+    for (const struct ctl_log *log = facts->logs; log != NULL; log = log->next) {
+        if (log->trouble.kind == DV_ERR_NONE)
+            continue;
+        observe_failed(facts, VF_LOGS, now, &log->trouble);
+        return;
+    }
+    observe_known(facts, VF_LOGS, now);
+}
+
+static void observe_log(struct ticket *ticket, const struct port_kube_event *event)
 {
     struct entry *entry = ticket->entry;
     struct ctl_side *facts = &entry->side[ticket->side];
     int64_t now = ctl_now(entry->ctl).mono_ms;
-    for (struct ctl_log *log = facts->logs; log != NULL; log = log->next) {
-        if (log->id != ticket->id)
-            continue;
-        if (event->kind == PORT_KUBE_LINES) {
-            distributor_log_lines(log->log, event->text, event->len);
-            log->fed_ms = now;
-        } else if (event->kind == PORT_KUBE_LOG_END) {
-            distributor_log_flush(log->log);
-            log->fed_ms = 0;
-        }
-        observe_known(facts, VF_LOGS, now);
+    struct ctl_log *log = facts->logs;
+    while (log != NULL && log->id != ticket->id)
+        log = log->next;
+    if (log == NULL)
         return;
+    dv_err_clear(&log->trouble);
+    if (event->kind == PORT_KUBE_TROUBLE)
+        log->trouble = event->err;
+    if (event->kind == PORT_KUBE_LINES) {
+        distributor_log_lines(log->log, event->text, event->len);
+        log->fed_ms = now;
+    } else if (event->kind == PORT_KUBE_LOG_END) {
+        distributor_log_flush(log->log);
+        log->fed_ms = 0;
     }
+    observe_logs_stamp(facts, now);
 }
 
 /* Findings of all pods of a side, for one turn. */
@@ -557,6 +573,10 @@ void observe_kube(struct ticket *ticket, const struct port_kube_event *event)
 {
     struct ctl_side *facts = &ticket->entry->side[ticket->side];
     int64_t now = ctl_now(ticket->entry->ctl).mono_ms;
+    if (ticket->kind == TICKET_LOG) {
+        observe_log(ticket, event);
+        return;
+    }
     switch (event->kind) {
     case PORT_KUBE_ITEM:
     case PORT_KUBE_GONE:
@@ -572,6 +592,6 @@ void observe_kube(struct ticket *ticket, const struct port_kube_event *event)
     case PORT_KUBE_TROUBLE: observe_failed(facts, ticket->fact, now, &event->err); break;
     case PORT_KUBE_ANSWER: observe_access_answer(ticket, event); break;
     case PORT_KUBE_LINES:
-    case PORT_KUBE_LOG_END: observe_lines(ticket, event); break;
+    case PORT_KUBE_LOG_END: break;
     }
 }

@@ -2,7 +2,7 @@
  *
  * A followed log ends cleanly when its container ended, and also when something in between closed it; the pod's status says which. After
  * a cut the log is asked for again from the second of the last line, and lines up to that one are dropped: by the kubelet's timestamps,
- * of equal ones as many as were handed out before. */
+ * of equal ones as many as were handed out before. After a refusal it is read once without following, which tells that it can be read. */
 #include "kube/podlog.h"
 
 #include <stdlib.h>
@@ -36,6 +36,7 @@ struct kube_logs {
     char *container_id;  /* of the life that is followed */
     bool ended, clean;   /* its status says terminated; the last stream ended cleanly */
     bool opened;
+    bool probe;        /* to the end of what is there, without following: an idle log that is followed answers nothing at all */
     int64_t last_ns;   /* timestamp of the last line handed out; 0: none */
     size_t last_count; /* lines handed out with it */
     size_t to_skip;    /* of those, still to come in this stream */
@@ -166,8 +167,11 @@ static void log_head(void *arg, int status, const char *content_type)
     (void)status;
     (void)content_type;
     struct kube_logs *log = arg;
+    bool troubled = log->told.kind != DV_ERR_NONE;
     log->opened = true;
     log->told = DV_ERR_INIT;
+    if (troubled)
+        log_tell(log, (struct port_kube_event){.kind = PORT_KUBE_SYNCED});
 }
 
 /* ---------------------------------------------------------------- the stream */
@@ -208,7 +212,7 @@ static void log_stream_done(void *arg, const struct http_answer *answer)
 {
     struct kube_logs *log = arg;
     log->request = NULL;
-    log->clean = log->opened && answer->err.kind == DV_ERR_NONE;
+    log->clean = log->opened && answer->err.kind == DV_ERR_NONE && !log->probe;
     if (!log->opened) {
         log_stream_refused(log, answer);
         return;
@@ -226,11 +230,12 @@ static void log_stream(struct kube_logs *log)
     struct dv_buf target = DV_BUF_INIT(TARGET_MAX);
     struct port_resource resource = log_resource(log, "log");
     char since[DV_TIME_TEXT];
+    const char *follow = log->previous || log->told.kind != DV_ERR_NONE ? NULL : "true";
     int64_t from_ms = log->last_ns > 0 ? log->last_ns / 1000000 : log->since_ms;
     kube_path_add(&target, &resource, "v1");
     kube_query_add(&target, "container", log->container);
     kube_query_add(&target, "timestamps", "true");
-    kube_query_add(&target, "follow", log->previous ? NULL : "true");
+    kube_query_add(&target, "follow", follow);
     kube_query_add(&target, "previous", log->previous ? "true" : NULL);
     if (from_ms > 0) {
         dv_time_format(from_ms, since);
@@ -238,6 +243,7 @@ static void log_stream(struct kube_logs *log)
     }
     log->opened = false;
     log->clean = false;
+    log->probe = follow == NULL && !log->previous;
     log->to_skip = log->last_count;
     struct kube_request_spec spec = {.method = "GET",
                                      .target = dv_buf_text(&target),

@@ -223,12 +223,33 @@ static const struct verify_row *decide_match(struct turn *t, const struct verify
     return NULL;
 }
 
+/* What a stage passes on must be seen now: no watch or log that cannot be read, and what it switched on (or off) still so. */
+static bool decide_in_sight(struct turn *t)
+{
+    EACH_SIDE (side) {
+        for (int fact = VF_ASKED_COUNT; fact < VF_COUNT; fact++) {
+            const struct verify_stamp *stamp = &t->s->side[side].stamp[fact];
+            if (stamp->failed_ms <= stamp->as_of_ms)
+                continue;
+            (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s of %s: %s", verify_fact_text((enum verify_fact)fact),
+                            turn_name(t, (enum model_side)side), stamp->err.text);
+            return false;
+        }
+    }
+    return t->stage == STAGE_PREFLIGHT || connectors_on(t);
+}
+
+static const struct verify_row decide_unseen = ROW(NULL, always, nothing, OUT_WAIT, None, NULL);
+
 static const struct verify_row *decide_row(struct turn *t)
 {
     const struct verify_table *table = &verify_tables[t->stage];
     const struct verify_row *row = decide_match(t, verify_early_rows, verify_early_row_count);
     if (row == NULL)
         row = decide_match(t, table->rows, table->row_count);
+    t->unseen = row != NULL && row->outcome == OUT_PASS && !decide_in_sight(t);
+    if (t->unseen)
+        row = &decide_unseen;
     if (row != NULL && row->outcome != OUT_WAIT)
         return row;
     const struct verify_row *late = decide_match(t, verify_late_rows, verify_late_row_count);
@@ -327,7 +348,7 @@ static bool decide_move(struct turn *t)
  * each text is a write. */
 static bool decide_tells_all(const struct turn *t)
 {
-    return t->p->waits_for[0] != '\0' && (t->step->late == REASON_ValuesNotApplied || t->step->late == REASON_ConnectNotReady ||
+    return t->p->waits_for[0] != '\0' && (t->unseen || t->step->late == REASON_ValuesNotApplied || t->step->late == REASON_ConnectNotReady ||
                                           dv_streq(t->step->what, "the connectors to be on"));
 }
 

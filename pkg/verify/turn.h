@@ -17,6 +17,7 @@ struct turn {
     enum model_side near, far; /* as the stage sees them: the side that sends and the side that receives; here = near */
     const struct verify_step *step;
     int64_t now;    /* monotonic */
+    bool unseen;    /* the stage could pass, were it not for what cannot be seen or is not so any more */
     bool unknown;   /* a fact that was looked at since this was last cleared is not known yet */
     char said[900]; /* the sentence a guard found */
 };
