@@ -499,10 +499,49 @@ static void group_lag_timed_out(struct scene *scene)
     scene_fail(scene, MODEL_B, VF_GROUP_LAG, DV_ERR_TIMEOUT);
 }
 
+/* What cannot be seen now may be otherwise by now. */
+static void again_values_out_of_sight(struct scene *scene)
+{
+    read_again_done(scene);
+    scene_fail(scene, MODEL_B, VF_VALUES, DV_ERR_UNREACHABLE);
+}
+
+static void again_logs_out_of_sight(struct scene *scene)
+{
+    read_again_done(scene);
+    scene_fail(scene, MODEL_A, VF_LOGS, DV_ERR_UNREACHABLE);
+}
+
+static void again_out_of_sight_for_too_long(struct scene *scene)
+{
+    again_logs_out_of_sight(scene);
+    scene->memory.best_score = 1000;
+    scene->memory.progress_ms = scene->s.now.mono_ms - scene->spec->stage_deadline_ms;
+}
+
+static void again_stopped(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->side[MODEL_B].judged[MODEL_MD].health = VERIFY_BLOCKED;
+}
+
+static void again_without_members(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->side[MODEL_B].groups[MODEL_MD].members = 0;
+    scene->side[MODEL_B].groups[MODEL_MD].state = FACT_GROUP_EMPTY;
+}
+
 static const struct scene_case again[] = {
     {"all there", STAGE_LAG_DRAINED, "Counted", read_again_done, WANT_STAGE, REASON_None, NULL},
     {"not at the end", STAGE_LAG_DRAINED, "Counted", read_again_not_at_end, WANT_STEP, REASON_None, "Counted"},
     {"one is gone", STAGE_LAG_DRAINED, "Counted", read_again_and_gone, WANT_FAILED, REASON_RecordsMissing, "was gone"},
+    {"values out of sight", STAGE_LAG_DRAINED, "Counted", again_values_out_of_sight, WANT_STEP, REASON_None, "Counted"},
+    {"logs out of sight", STAGE_LAG_DRAINED, "Counted", again_logs_out_of_sight, WANT_STEP, REASON_None, "Counted"},
+    {"logs out of sight for too long", STAGE_LAG_DRAINED, "Counted", again_out_of_sight_for_too_long, WANT_ERROR,
+     REASON_ClusterUnreachable, NULL},
+    {"a connector was stopped", STAGE_LAG_DRAINED, "Counted", again_stopped, WANT_STEP, REASON_None, "Counted"},
+    {"a group without members", STAGE_LAG_DRAINED, "Counted", again_without_members, WANT_STEP, REASON_None, "Counted"},
     {"lag over all topics open", STAGE_LAG_DRAINED, "Counted", group_lag_open, WANT_STEP, REASON_None, "Counted"},
     {"lag over all topics late", STAGE_LAG_DRAINED, "Counted", group_lag_late, WANT_STAGE, REASON_None, NULL},
     {"lag over all topics denied", STAGE_LAG_DRAINED, "Counted", group_lag_denied, WANT_STAGE, REASON_None, NULL},
