@@ -90,6 +90,7 @@ bool control_settled(struct turn *t);
 bool near_arrived(struct turn *t);
 bool far_arrived(struct turn *t);
 bool both_arrived(struct turn *t);
+bool both_counted(struct turn *t); /* of each side there are records that can be counted */
 bool near_passed(struct turn *t);
 bool records_missing(struct turn *t);
 bool commits_passed(struct turn *t);

@@ -179,6 +179,15 @@ bool both_arrived(struct turn *t)
            messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);
 }
 
+bool both_counted(struct turn *t)
+{
+    const struct model_run *run = &t->st->run;
+    bool counted[MODEL_SIDES] = {false, false};
+    for (size_t i = 0; i < run->batch_count; i++)
+        counted[run->batches[i].side] = counted[run->batches[i].side] || !run->batches[i].maybe;
+    return counted[MODEL_A] && counted[MODEL_B];
+}
+
 /* ---------------------------------------------------------------- negative control */
 
 static bool messages_control_far(struct turn *t, const struct probe *probe, enum model_side born)

@@ -453,6 +453,26 @@ static void what_lags_is_looked_at(void **state)
     scene_free(scene);
 }
 
+/* Records that were delivered twice around a restart count for nothing: before the lag can be judged again there must be new ones. */
+static void lag_needs_records_that_count(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_LAG_DRAINED, "Produce");
+    readers_at_end(scene);
+    (void)scene_copied(scene, MODEL_A, STAGE_MESSAGES_BOTH_WAYS, 3);
+    (void)scene_copied(scene, MODEL_B, STAGE_MESSAGES_BOTH_WAYS, 3);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.batch_count, 2);
+    assert_string_not_equal(plan->memory.step, "Produce");
+    scene->status.run.batches[1].maybe = true;
+    plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_RECORDS);
+    assert_int_equal(plan->status.run.batch_count, 3);
+    assert_string_equal(plan->memory.step, "ProduceFar");
+    scene_free(scene);
+}
+
 /* ---------------------------------------------------------------- reading again */
 
 static void read_again_done(struct scene *scene)
@@ -522,7 +542,7 @@ static void again_out_of_sight_for_too_long(struct scene *scene)
 static void again_stopped(struct scene *scene)
 {
     read_again_done(scene);
-    scene->side[MODEL_B].judged[MODEL_MD].health = VERIFY_BLOCKED;
+    scene->side[MODEL_B].health[MODEL_MD] = VERIFY_BLOCKED;
 }
 
 static void again_without_members(struct scene *scene)
@@ -631,6 +651,7 @@ int main(void)
         cmocka_unit_test(the_topic_is_read_again),
         cmocka_unit_test(lag_over_all_topics_is_reported),
         cmocka_unit_test(lag_over_all_topics_is_not_known),
+        cmocka_unit_test(lag_needs_records_that_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

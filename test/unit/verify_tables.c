@@ -217,7 +217,7 @@ static void steps_are_in_the_right_row(void **state)
         assert_int_equal(table_step(rows[i].stage, rows[i].step)->row, rows[i].row);
     }
     assert_int_equal(table_step(STAGE_LAG_DRAINED, "DisableLast")->row, ROW_LOOP_OFF);
-    assert_string_equal(table_step(STAGE_LAG_DRAINED, "NoSuchStep")->name, "Mark");
+    assert_string_equal(table_step(STAGE_LAG_DRAINED, "NoSuchStep")->name, "Produce");
 }
 
 /* ---------------------------------------------------------------- golden */
