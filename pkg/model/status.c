@@ -158,6 +158,8 @@ static void status_decode_run(const json_t *json, struct model_run *run)
     run->started_ms = status_time(json, "startedAt");
     run->finished_ms = status_time(json, "finishedAt");
     run->last_progress_ms = status_time(json, "lastProgressAt");
+    run->disturbed_ms = status_time(json, "disturbedAt");
+    run->logs_since_ms = status_time(json, "logsSince");
     run->paused_ms = status_bounded(json, "pausedSeconds", 0, INT32_MAX) * 1000;
     run->paused_at_ms = status_time(json, "pausedAt");
     status_decode_intent(json_object_get(json, "intent"), &run->intent, json);
@@ -368,6 +370,8 @@ static json_t *status_encode_run(const struct model_run *run, const struct model
         json_object_set_new(json, "pausedSeconds", json_integer(run->paused_ms / 1000));
     status_put_time(json, "pausedAt", run->paused_at_ms);
     status_put_time(json, "lastProgressAt", run->last_progress_ms);
+    status_put_time(json, "disturbedAt", run->disturbed_ms);
+    status_put_time(json, "logsSince", run->logs_since_ms);
     status_put_text(json, "fingerprint", run->fingerprint);
     return json;
 }

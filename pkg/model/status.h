@@ -94,6 +94,8 @@ struct model_run {
     int64_t paused_ms;
     int64_t paused_at_ms;     /* suspended since then; 0: it is not */
     int64_t last_progress_ms; /* the last step ahead */
+    int64_t disturbed_ms;     /* the last disturbance whose aftermath this stage may see; 0: none */
+    int64_t logs_since_ms;    /* findings in logs count from here; 0: from the beginning of the stage */
     char fingerprint[17];
 };
 

@@ -9,6 +9,32 @@
 #include "verify/tables.h"
 
 #define MOVES_PER_TURN 32
+#define DISTURBED_AGAIN_MS 10000 /* a disturbance that lasts is written down so often */
+
+/* ---------------------------------------------------------------- disturbances outlive a stage, an attempt and a restart */
+
+/* The aftermath of a disturbance comes within arrival: a member's session ends, its tasks start elsewhere and deliver again. */
+static void decide_carry_disturbance(struct turn *t)
+{
+    if (t->m->disturbed_ms != 0 && t->now - t->m->disturbed_ms < verify_arrival_ms(t->s))
+        return;
+    t->m->disturbed_ms = 0;
+    t->st->run.disturbed_ms = 0;
+}
+
+static void decide_remember_disturbance(struct turn *t)
+{
+    if (t->m->disturbed_ms == 0)
+        return;
+    int64_t wall_ms = t->s->now.wall_ms - (t->now - t->m->disturbed_ms);
+    if (wall_ms >= t->st->run.disturbed_ms + DISTURBED_AGAIN_MS)
+        t->st->run.disturbed_ms = wall_ms;
+}
+
+static int64_t decide_logs_since(const struct model_status *st)
+{
+    return st->run.logs_since_ms != 0 ? st->run.logs_since_ms : st->stages[st->stage].started_ms;
+}
 
 /* ---------------------------------------------------------------- entering stages and runs */
 
@@ -30,9 +56,11 @@ static void decide_enter_stage(struct turn *t, enum model_stage stage)
     turn_progress(t);
     t->st->run.last_progress_ms = t->s->now.wall_ms;
     m->resumed = false;
-    m->hold_since_ms = m->look_ms = m->extra_since_ms = m->disturbed_ms = 0;
+    m->hold_since_ms = m->look_ms = m->extra_since_ms = 0;
     m->best_score = 0;
     m->logs_since_wall_ms = t->s->now.wall_ms;
+    t->st->run.logs_since_ms = 0;
+    decide_carry_disturbance(t);
     memset(m->restarts_known, 0, sizeof m->restarts_known);
     m->pod_lives[MODEL_A] = m->pod_lives[MODEL_B] = -1;
 }
@@ -69,7 +97,9 @@ static void decide_resume(struct turn *t)
     m->stage = t->st->stage;
     m->stage_since_ms = m->step_since_ms = m->progress_ms = t->now;
     m->idle_before_ms = decide_idle_before(t);
-    m->logs_since_wall_ms = t->st->stages[t->st->stage].started_ms;
+    m->logs_since_wall_ms = decide_logs_since(t->st);
+    if (run->disturbed_ms != 0)
+        m->disturbed_ms = t->now > t->s->now.wall_ms - run->disturbed_ms ? t->now - (t->s->now.wall_ms - run->disturbed_ms) : 1;
     m->pod_lives[MODEL_A] = m->pod_lives[MODEL_B] = -1;
     if (t->s->status->run.id[0] != '\0' && dv_streq(t->s->status->run.id, run->id)) {
         run->resumes++;
@@ -152,8 +182,9 @@ static bool decide_retry(struct turn *t, enum model_reason reason)
     turn_go(t, decide_retry_step(t));
     t->m->retry_ms = reason == REASON_EffectUnknown ? 0 : t->now + t->spec->window_ms; /* what was in the way needs time to go */
     t->m->extra_since_ms = 0;
-    t->m->disturbed_ms = 0;
+    decide_carry_disturbance(t);
     t->m->logs_since_wall_ms = t->s->now.wall_ms;
+    t->st->run.logs_since_ms = t->s->now.wall_ms + 999; /* whole seconds in the status: no line of before counts again */
     turn_progress(t);
     return true;
 }
@@ -348,8 +379,8 @@ static bool decide_move(struct turn *t)
  * each text is a write. */
 static bool decide_tells_all(const struct turn *t)
 {
-    return t->p->waits_for[0] != '\0' && (t->unseen || t->step->late == REASON_ValuesNotApplied || t->step->late == REASON_ConnectNotReady ||
-                                          dv_streq(t->step->what, "the connectors to be on"));
+    return t->p->waits_for[0] != '\0' && (t->unseen || t->step->late == REASON_ValuesNotApplied ||
+                                          t->step->late == REASON_ConnectNotReady || dv_streq(t->step->what, "the connectors to be on"));
 }
 
 /* What is out of reach comes before what is waited for. The text is stable: no number in it counts. */
@@ -398,7 +429,7 @@ static void decide_observe(struct turn *t)
     observe->probes_generation = t->m->probes_generation;
     /* suspended since before a restart: the stage has not been taken up yet, and its log begins where it began */
     bool taken_up = dv_streq(t->m->run, t->st->run.id);
-    observe->logs_since_ms = taken_up ? t->m->logs_since_wall_ms : t->st->stages[t->st->stage].started_ms;
+    observe->logs_since_ms = taken_up ? t->m->logs_since_wall_ms : decide_logs_since(t->st);
     if (active && decide_reads_timestamps(t))
         observe->ts_reader[t->stage == STAGE_PERSISTED && dv_ends_with(t->m->step, "B") ? MODEL_A
                            : t->stage == STAGE_PERSISTED                                ? MODEL_B
@@ -435,6 +466,7 @@ void decide_run(struct turn *t)
     t->m->partitions = t->st->run.partitions;
     decide_take_stage(t);
     decide_disturbance(t);
+    decide_remember_disturbance(t);
     init_jobs_look(t);
     if (t->m->retry_ms > t->now)
         decide_pause(t);

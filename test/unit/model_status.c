@@ -48,6 +48,8 @@ static void fill_run(struct model_run *run)
                               .have_left = {true, false},
                               .paused_ms = 7000,
                               .last_progress_ms = NOW + 5000,
+                              .disturbed_ms = NOW + 3000,
+                              .logs_since_ms = NOW + 2000,
                               .fingerprint = "fedcba9876543210"};
     run->intent = (struct model_intent){.kind = INTENT_COMMIT,
                                         .id = "12345678",
@@ -126,10 +128,10 @@ static json_t *filled_json(void)
 
 static void assert_same_run(const struct model_run *a, const struct model_run *b)
 {
-    const int64_t one[] = {a->attempt,   a->resumes,         a->started_ms, a->finished_ms, a->partitions, (int64_t)a->batch_count,
-                           a->paused_ms, a->last_progress_ms};
-    const int64_t two[] = {b->attempt,   b->resumes,         b->started_ms, b->finished_ms, b->partitions, (int64_t)b->batch_count,
-                           b->paused_ms, b->last_progress_ms};
+    const int64_t one[] = {a->attempt,   a->resumes,          a->started_ms,   a->finished_ms,  a->partitions, (int64_t)a->batch_count,
+                           a->paused_ms, a->last_progress_ms, a->disturbed_ms, a->logs_since_ms};
+    const int64_t two[] = {b->attempt,   b->resumes,          b->started_ms,   b->finished_ms,  b->partitions, (int64_t)b->batch_count,
+                           b->paused_ms, b->last_progress_ms, b->disturbed_ms, b->logs_since_ms};
     for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
         assert_int_equal(one[i], two[i]);
     assert_string_equal(a->id, b->id);
