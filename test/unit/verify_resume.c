@@ -114,6 +114,47 @@ static void time_without_progress_outlives_a_restart(void **state)
     scene_free(scene);
 }
 
+/* A worker that was restarted leaves an error in its log; what is known of it does not go with the process, the attempt or the stage. */
+static void a_disturbance_outlives_a_restart(void **state)
+{
+    (void)state;
+    for (int restarted = 0; restarted < 2; restarted++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
+        (void)scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+        scene->memory.disturbed_ms = scene->s.now.mono_ms;
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene_later(scene, 1000);
+        if (restarted)
+            scene_restart(scene);
+        scene_finding(scene, MODEL_A, FACT_LOG_ERROR, true);
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_true(model_run_active(&plan->status));
+        assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].attempts, 2);
+        scene_adopt(scene);
+        assert_true(scene->status.run.logs_since_ms > scene->status.stages[STAGE_MESSAGES_A_TO_B].started_ms);
+        scene_restart(scene); /* the next process reads the log from the second attempt on */
+        assert_true(scene_decide(scene)->observe.logs_since_ms >= scene->s.now.wall_ms);
+        scene_free(scene);
+    }
+}
+
+static void a_disturbance_is_carried_as_long_as_it_may_matter(void **state)
+{
+    (void)state;
+    for (int old = 0; old < 2; old++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_OFFSETS_A_TO_B, "Done");
+        scene->memory.disturbed_ms = scene->s.now.mono_ms - (old ? verify_arrival_ms(&scene->s) : 1000);
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_int_equal(plan->status.stage, STAGE_OFFSETS_B_TO_A);
+        assert_true((plan->memory.disturbed_ms == 0) == (old == 1));
+        assert_true((plan->status.run.disturbed_ms == 0) == (old == 1));
+        scene_free(scene);
+    }
+}
+
 static void values_of_an_earlier_process_are_judged_by_content(void **state)
 {
     (void)state;
@@ -181,6 +222,8 @@ int main(void)
         cmocka_unit_test(a_suspended_run_acts_on_nothing),
         cmocka_unit_test(a_restart_takes_up_the_step),
         cmocka_unit_test(time_without_progress_outlives_a_restart),
+        cmocka_unit_test(a_disturbance_outlives_a_restart),
+        cmocka_unit_test(a_disturbance_is_carried_as_long_as_it_may_matter),
         cmocka_unit_test(values_of_an_earlier_process_are_judged_by_content),
         cmocka_unit_test(records_of_an_earlier_process_are_doubtful),
         cmocka_unit_test(a_commit_of_an_earlier_process_is_not_repeated),
