@@ -399,6 +399,28 @@ static void spec_top(const struct walk *walk, const char *ns, struct model_spec 
 }
 
 /* Over the fields that decide proofs; the others apply at once and start nothing. */
+static uint64_t target_hash_text(uint64_t hash, const char *text)
+{
+    const char *given = text != NULL ? text : "";
+    return dv_hash64(hash, given, strlen(given) + 1);
+}
+
+void model_target_hash(const struct model_cluster *cluster, char out[17])
+{
+    const struct model_distributor *distributor = &cluster->distributor;
+    uint64_t hash = dv_hash64(DV_HASH_INIT, &distributor->values.secret, sizeof distributor->values.secret);
+    const char *const place[] = {cluster->kubeconfig_secret, cluster->kubeconfig_key, cluster->ns, distributor->values.name,
+                                 distributor->values.key};
+    for (size_t i = 0; i < sizeof place / sizeof place[0]; i++)
+        hash = target_hash_text(hash, place[i]);
+    for (int i = 0; i < MODEL_SWITCHES; i++) {
+        const struct model_path *path = &distributor->switches[i].path;
+        for (size_t k = 0; k < path->count; k++)
+            hash = target_hash_text(hash, path->keys[k]);
+    }
+    (void)dv_format(out, 17, "%016llx", (unsigned long long)hash);
+}
+
 static void spec_hash(const json_t *json, char *out, size_t size)
 {
     static const char *const outside[] = {"suspend", "approvals", "deadlines", "onFailure", "onLoop", "deletionPolicy"};

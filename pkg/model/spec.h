@@ -133,4 +133,7 @@ void model_spec_free(struct model_spec *spec);
 const char *model_switch_name(enum model_switch sw);              /* as in the spec: "messageDistributor" */
 const char *model_connector_text(enum model_connector connector); /* for people: "Message Distributor" */
 
+/* Hash of where a cluster's switches are: API server, values object and key, paths. */
+void model_target_hash(const struct model_cluster *cluster, char out[17]);
+
 #endif

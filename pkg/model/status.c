@@ -169,6 +169,7 @@ static void status_decode_run(const json_t *json, struct model_run *run)
         run->have_before[side] =
             status_decode_switches(json_object_get(json_object_get(json, "before"), side_names[side]), &run->before[side]);
         run->have_left[side] = status_decode_switches(json_object_get(json_object_get(json, "left"), side_names[side]), &run->left[side]);
+        (void)dv_strlcpy(run->left_of[side], status_text(json_object_get(json, "leftOf"), side_names[side]), sizeof run->left_of[side]);
         run->written_ms[side] = status_time(json_object_get(json, "writtenAt"), side_names[side]);
     }
 }
@@ -333,14 +334,23 @@ static json_t *status_encode_batches(const struct model_run *run)
     return list;
 }
 
-static void status_put_written(json_t *json, const int64_t written_ms[MODEL_SIDES])
+static void status_put_sides(json_t *json, const char *key, json_t *sides)
 {
+    if (json_object_size(sides) > 0)
+        json_object_set(json, key, sides);
+    json_decref(sides);
+}
+
+static void status_put_written(json_t *json, const struct model_run *run)
+{
+    json_t *left_of = json_object();
     json_t *written = json_object();
-    for (int side = 0; side < MODEL_SIDES; side++)
-        status_put_time(written, side_names[side], written_ms[side]);
-    if (json_object_size(written) > 0)
-        json_object_set(json, "writtenAt", written);
-    json_decref(written);
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        status_put_text(left_of, side_names[side], run->left_of[side]);
+        status_put_time(written, side_names[side], run->written_ms[side]);
+    }
+    status_put_sides(json, "leftOf", left_of);
+    status_put_sides(json, "writtenAt", written);
 }
 
 static json_t *status_encode_run(const struct model_run *run, const struct model_spec *spec)
@@ -365,7 +375,7 @@ static json_t *status_encode_run(const struct model_run *run, const struct model
         json_object_set_new(json, "batches", status_encode_batches(run));
     status_put_switches(json, "before", run->have_before, run->before);
     status_put_switches(json, "left", run->have_left, run->left);
-    status_put_written(json, run->written_ms);
+    status_put_written(json, run);
     if (run->paused_ms >= 1000)
         json_object_set_new(json, "pausedSeconds", json_integer(run->paused_ms / 1000));
     status_put_time(json, "pausedAt", run->paused_at_ms);

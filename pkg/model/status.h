@@ -89,7 +89,8 @@ struct model_run {
     bool have_before[MODEL_SIDES];
     struct model_switches before[MODEL_SIDES];
     bool have_left[MODEL_SIDES];
-    struct model_switches left[MODEL_SIDES]; /* what the run last declared */
+    struct model_switches left[MODEL_SIDES]; /* what the run last declared, or the run before until this one writes */
+    char left_of[MODEL_SIDES][17];           /* hash of where that was: model_target_hash() */
     int64_t written_ms[MODEL_SIDES];         /* when the values were last written by this run; 0: not yet */
     int64_t paused_ms;
     int64_t paused_at_ms;     /* suspended since then; 0: it is not */

@@ -112,16 +112,23 @@ static bool global_as_wanted(struct turn *t, enum model_side side, const struct 
     return turn_want(t, side, &want) && !global_differs(values, &want, &unused);
 }
 
+/* From the first write on this run answers for a side's values. */
+static bool global_answers_for(const struct turn *t, enum model_side side)
+{
+    enum model_stage first = side == MODEL_A ? STAGE_INIT_A : STAGE_INIT_B;
+    return t->stage > first || (t->stage == first && t->step > table_step(first, "Write"));
+}
+
 /* Declared values that are not what this run last declared. reverted: they are what they were before the run. */
 static bool global_values_moved(struct turn *t, bool reverted)
 {
     const struct model_run *run = &t->st->run;
-    for (int side = 0; side < MODEL_SIDES && t->stage != STAGE_PREFLIGHT; side++) {
+    for (int side = 0; side < MODEL_SIDES; side++) {
         const struct verify_values *values = t->s->side[side].values;
         int which = 0;
         int unused = 0;
         bool open = run->intent.kind == INTENT_VALUES && run->intent.side == (enum model_side)side;
-        if (values == NULL || !values->readable || !run->have_left[side] || open || !global_differs(values, &run->left[side], &which))
+        if (values == NULL || !values->readable || !global_answers_for(t, (enum model_side)side) || !run->have_left[side] || open || !global_differs(values, &run->left[side], &which))
             continue;
         if (global_as_wanted(t, (enum model_side)side, values))
             continue;

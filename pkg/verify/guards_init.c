@@ -217,7 +217,7 @@ void remember_before(struct turn *t)
         for (int i = 0; i < MODEL_SWITCHES; i++)
             run->before[side].on[i] = values->declared[i] == VERIFY_ON;
         run->have_before[side] = true;
-        run->have_left[side] = false;
+        run->have_left[side] = init_as_left(t, (enum model_side)side); /* until this run writes them itself */
         if (interrupts)
             turn_event(t, true, "DistributionInterrupted", "distribution of %s is on and is switched off now for the verification",
                        turn_name(t, (enum model_side)side));

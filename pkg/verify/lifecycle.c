@@ -91,12 +91,20 @@ void lifecycle_finish(struct turn *t, enum model_verdict verdict, enum model_rea
     t->p->release = true;
 }
 
+/* What the run before left counts only where it left it: another Distributor of the same name or place is not ours to switch off. */
+static void lifecycle_keep_left(struct turn *t, const struct model_run *before, enum model_side side)
+{
+    struct model_run *run = &t->st->run;
+    model_target_hash(&t->spec->cluster[side], run->left_of[side]);
+    run->left[side] = before->left[side];
+    run->have_left[side] = before->have_left[side] && dv_streq(before->left_of[side], run->left_of[side]);
+}
+
 static void lifecycle_start(struct turn *t)
 {
     struct model_status *st = t->st;
     struct model_run *run = &st->run;
-    bool have_left[MODEL_SIDES] = {run->have_left[MODEL_A], run->have_left[MODEL_B]};
-    struct model_switches left[MODEL_SIDES] = {run->left[MODEL_A], run->left[MODEL_B]};
+    struct model_run before = *run;
     for (int i = 0; i < MODEL_STAGES; i++) {
         json_decref(st->stages[i].evidence);
         st->stages[i] = (struct model_stage_status){0};
@@ -108,8 +116,8 @@ static void lifecycle_start(struct turn *t)
     *run = (struct model_run){.started_ms = t->s->now.wall_ms, .attempt = 1};
     (void)dv_strlcpy(run->id, t->s->new_run_id, sizeof run->id);
     (void)dv_strlcpy(run->spec_hash, t->spec->hash, sizeof run->spec_hash);
-    memcpy(run->have_left, have_left, sizeof have_left);
-    memcpy(run->left, left, sizeof left);
+    for (int side = 0; side < MODEL_SIDES; side++)
+        lifecycle_keep_left(t, &before, (enum model_side)side);
     st->stage = STAGE_PREFLIGHT;
     st->result = MODEL_NO_VERDICT;
     if (t->s->reverify != NULL)

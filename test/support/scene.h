@@ -110,6 +110,7 @@ static inline void scene_left(struct scene *scene, enum model_side side, const c
     for (int i = 0; i < MODEL_SWITCHES; i++)
         scene->status.run.left[side].on[i] = five[i] == '1';
     scene->status.run.have_left[side] = true;
+    model_target_hash(&scene->spec->cluster[side], scene->status.run.left_of[side]);
 }
 
 static inline void scene_finding(struct scene *scene, enum model_side side, enum fact_log_kind kind, bool dirty)

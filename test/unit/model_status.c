@@ -46,6 +46,7 @@ static void fill_run(struct model_run *run)
                               .batch_count = 2,
                               .have_before = {true, true},
                               .have_left = {true, false},
+                              .left_of = {"0123456789abcdef", "00000000000000aa"},
                               .paused_ms = 7000,
                               .last_progress_ms = NOW + 5000,
                               .disturbed_ms = NOW + 3000,
@@ -138,6 +139,7 @@ static void assert_same_run(const struct model_run *a, const struct model_run *b
     assert_string_equal(a->spec_hash, b->spec_hash);
     assert_string_equal(a->fingerprint, b->fingerprint);
     for (int side = 0; side < MODEL_SIDES; side++) {
+        assert_string_equal(a->left_of[side], b->left_of[side]);
         assert_memory_equal(a->start_offsets[side], b->start_offsets[side], (size_t)a->partitions * sizeof(int64_t));
         assert_true(a->have_before[side] == b->have_before[side] && a->have_left[side] == b->have_left[side]);
         for (int i = 0; i < MODEL_SWITCHES; i++)

@@ -114,6 +114,27 @@ static void what_the_last_run_left_is_remembered(void **state)
     const struct verify_plan *plan = scene_decide(scene);
     assert_int_equal(plan->status.stages[STAGE_PREFLIGHT].state, STATE_PASSED);
     assert_true(scene_has_event(plan, "DistributionInterrupted"));
+    assert_true(plan->status.run.have_left[MODEL_A] && plan->status.run.have_left[MODEL_B]); /* a run that ends before it writes keeps it */
+    scene_free(scene);
+}
+
+/* The spec names another Distributor now, which is on as well: nothing says that it may be switched off. */
+static void what_was_left_elsewhere_says_nothing(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    end_run(scene, MODEL_FAILED);
+    scene->s.reverify = "again";
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        scene_left(scene, (enum model_side)side, "11111");
+        scene_declare(scene, (enum model_side)side, "11111");
+    }
+    char *key = scene->spec->cluster[MODEL_B].distributor.values.key;
+    scene->spec->cluster[MODEL_B].distributor.values.key = (char *)(uintptr_t) "production.yaml";
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.stages[STAGE_PREFLIGHT].reason, REASON_DistributionAlreadyOn);
+    assert_non_null(strstr(plan->status.message, "dc2"));
+    scene->spec->cluster[MODEL_B].distributor.values.key = key;
     scene_free(scene);
 }
 
@@ -432,6 +453,7 @@ int main(void)
         cmocka_unit_test(long_tokens_are_told_apart_and_taken_once),
         cmocka_unit_test(a_changed_spec_starts_a_run_unless_passed),
         cmocka_unit_test(what_the_last_run_left_is_remembered),
+        cmocka_unit_test(what_was_left_elsewhere_says_nothing),
         cmocka_unit_test(abort_names_its_run),
         cmocka_unit_test(a_changed_spec_ends_the_run_and_starts_another),
         cmocka_unit_test(nothing_ends_before_the_answer),
