@@ -8,6 +8,16 @@
 
 #define GLOBAL_FAILURE_MS 30000 /* readers tell their trouble every 10 s, questions fail within 15 s */
 
+/* An API server that was just started refuses for a moment what it allows: a watch that was served before is given time. */
+static bool global_may_pass(struct turn *t, int fact, const struct verify_stamp *stamp)
+{
+    bool refusal = stamp->err.kind == DV_ERR_DENIED || stamp->err.kind == DV_ERR_AUTH;
+    if (!refusal || fact < VF_ASKED_COUNT || stamp->as_of_ms == 0 || t->now - stamp->failed_ms >= TURN_REFUSED_MS)
+        return false;
+    turn_wake(t, stamp->failed_ms + TURN_REFUSED_MS);
+    return true;
+}
+
 static const struct verify_stamp *global_failing(struct turn *t, enum dv_err_kind kind)
 {
     for (int side = 0; side < MODEL_SIDES; side++) {
@@ -15,7 +25,8 @@ static const struct verify_stamp *global_failing(struct turn *t, enum dv_err_kin
             const struct verify_stamp *stamp = &t->s->side[side].stamp[fact];
             bool passing = kind == DV_ERR_UNREACHABLE || kind == DV_ERR_TIMEOUT;
             bool old = fact < VF_ASKED_COUNT && t->now - stamp->failed_ms > GLOBAL_FAILURE_MS; /* nobody has asked again */
-            if (fact == VF_GROUP_LAG || stamp->failed_ms <= stamp->as_of_ms || stamp->err.kind != kind || (passing && old))
+            if (fact == VF_GROUP_LAG || stamp->failed_ms <= stamp->as_of_ms || stamp->err.kind != kind || (passing && old) ||
+                global_may_pass(t, fact, stamp))
                 continue;
             turn_say(t, "%s: %s", turn_name(t, (enum model_side)side), stamp->err.text);
             return stamp;
@@ -128,7 +139,8 @@ static bool global_values_moved(struct turn *t, bool reverted)
         int which = 0;
         int unused = 0;
         bool open = run->intent.kind == INTENT_VALUES && run->intent.side == (enum model_side)side;
-        if (values == NULL || !values->readable || !global_answers_for(t, (enum model_side)side) || !run->have_left[side] || open || !global_differs(values, &run->left[side], &which))
+        if (values == NULL || !values->readable || !global_answers_for(t, (enum model_side)side) || !run->have_left[side] || open ||
+            !global_differs(values, &run->left[side], &which))
             continue;
         if (global_as_wanted(t, (enum model_side)side, values))
             continue;

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "verify/turn.h"
 
+#define REFUSED_AGAIN_MS 5000
+
 /* An intent is written into the status before its effect. The effect is asked for by the first plan whose snapshot already holds the
  * intent: whoever reads the status later knows that it may have happened. */
 
@@ -78,6 +80,7 @@ static void intent_done(struct turn *t)
     if (intent->kind == INTENT_VALUES) {
         struct model_switches want;
         t->m->written_ms[intent->side] = t->m->effect_ms;
+        t->m->refused_ms = 0;
         t->st->run.written_ms[intent->side] = intent->at_ms;
         t->m->job_done_ms[intent->side] = 0;
         if (turn_want(t, intent->side, &want)) {
@@ -110,6 +113,21 @@ static void intent_batch_maybe(struct turn *t)
         run->batches[run->batch_count - 1].maybe = true;
 }
 
+/* Preflight found it allowed: a refusal may be that of an API server that was just started. */
+static bool intent_refusal_may_pass(struct turn *t, enum model_intent_kind kind)
+{
+    enum dv_err_kind err = t->m->effect_err.kind;
+    if (kind != INTENT_VALUES || (err != DV_ERR_DENIED && err != DV_ERR_AUTH))
+        return false;
+    if (t->m->refused_ms == 0)
+        t->m->refused_ms = t->now;
+    if (t->now - t->m->refused_ms >= TURN_REFUSED_MS)
+        return false;
+    t->m->retry_ms = t->now + REFUSED_AGAIN_MS;
+    turn_wake(t, t->m->retry_ms);
+    return true;
+}
+
 static enum row_outcome intent_failed(struct turn *t, enum model_reason *reason)
 {
     struct model_intent *intent = &t->st->run.intent;
@@ -119,6 +137,8 @@ static enum row_outcome intent_failed(struct turn *t, enum model_reason *reason)
     intent_batch_maybe(t);
     enum model_reason unknown = kind == INTENT_COMMIT && err->kind == DV_ERR_CONFLICT ? REASON_GroupActive : REASON_EffectUnknown;
     intent_close(t);
+    if (intent_refusal_may_pass(t, kind))
+        return OUT_WAIT;
     switch (err->kind) {
     case DV_ERR_DENIED: *reason = REASON_PermissionMissing; return OUT_STOP;
     case DV_ERR_AUTH: *reason = REASON_AuthenticationFailed; return OUT_STOP;

@@ -4,6 +4,8 @@
 
 #include "verify/verify.h"
 
+#define TURN_REFUSED_MS 30000 /* what an API server allowed before and refuses now, it refuses for good after so long */
+
 #define EACH_SIDE(side) for (int side = 0; side < MODEL_SIDES; side++)
 #define EACH_CONNECTOR(c) for (int c = 0; c < MODEL_CONNECTORS; c++)
 

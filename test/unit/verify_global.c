@@ -45,6 +45,33 @@ static void denied_and_healed(struct scene *scene)
     scene->s.side[MODEL_B].stamp[VF_GROUPS].as_of_ms = scene->s.now.mono_ms + 1;
 }
 
+/* As an API server does that was just started: what it allowed before it refuses until it knows its rules. */
+static void watch_refused(struct scene *scene)
+{
+    struct verify_stamp *stamp = &scene->s.side[MODEL_B].stamp[VF_CONNECTORS];
+    scene_fail(scene, MODEL_B, VF_CONNECTORS, DV_ERR_DENIED);
+    stamp->as_of_ms = 1;
+    stamp->failed_ms = scene->s.now.mono_ms - 29999;
+}
+
+static void watch_refused_for_good(struct scene *scene)
+{
+    watch_refused(scene);
+    scene->s.side[MODEL_B].stamp[VF_CONNECTORS].failed_ms -= 1;
+}
+
+static void watch_refused_from_the_start(struct scene *scene)
+{
+    watch_refused(scene);
+    scene->s.side[MODEL_B].stamp[VF_CONNECTORS].as_of_ms = 0;
+}
+
+static void watch_unauthorized(struct scene *scene)
+{
+    watch_refused(scene);
+    scene->s.side[MODEL_B].stamp[VF_CONNECTORS].err.kind = DV_ERR_AUTH;
+}
+
 static void unreachable(struct scene *scene)
 {
     scene_fail(scene, MODEL_B, VF_TEST_LOG, DV_ERR_UNREACHABLE);
@@ -93,6 +120,10 @@ static const struct scene_case access_rows[] = {
     {"certificate", WAITS, certificate, WANT_ERROR, REASON_CertificateInvalid, "dc1: "},
     {"denied", WAITS, denied, WANT_ERROR, REASON_PermissionMissing, "dc2: description of the consumer groups"},
     {"denied, healed", WAITS, denied_and_healed, WANT_STEP, REASON_None, "Arrive"},
+    {"watch refused", WAITS, watch_refused, WANT_STEP, REASON_None, "Arrive"},
+    {"watch refused for good", WAITS, watch_refused_for_good, WANT_ERROR, REASON_PermissionMissing, "dc2: "},
+    {"watch refused from the start", WAITS, watch_refused_from_the_start, WANT_ERROR, REASON_PermissionMissing, "dc2: "},
+    {"watch unauthorized", WAITS, watch_unauthorized, WANT_STEP, REASON_None, "Arrive"},
     {"out of reach", WAITS, unreachable, WANT_STEP, REASON_None, "Arrive"},
     {"out of reach for too long", WAITS, unreachable_for_too_long, WANT_ERROR, REASON_ClusterUnreachable, "dc2"},
     {"no answer for too long", WAITS, silent_for_too_long, WANT_ERROR, REASON_ClusterUnreachable, "dc1"},

@@ -298,11 +298,38 @@ static void refused_effects_end_the_run(void **state)
         (void)scene_decide(scene);
         scene_adopt(scene);
         scene_effect(scene, refusals[i].kind);
+        scene->memory.refused_ms = scene->s.now.mono_ms - TURN_REFUSED_MS;
         const struct verify_plan *plan = scene_decide(scene);
         assert_int_equal(result(plan), MODEL_ERROR);
         assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].reason, refusals[i].reason);
         scene_free(scene);
     }
+}
+
+/* The patch is tried again for a while: an API server that was just started refuses what it allows. */
+static void a_refused_patch_is_tried_again(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+    scene_declare(scene, MODEL_A, "01000");
+    scene_left(scene, MODEL_A, "01000");
+    for (int i = 0; i < 2; i++) {
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+    }
+    scene_effect(scene, DV_ERR_DENIED);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_true(model_run_active(&plan->status));
+    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
+    assert_int_equal(plan->wake_ms, scene->s.now.mono_ms + 5000);
+    scene_adopt(scene);
+    scene_later(scene, 4999);
+    assert_int_equal(scene_decide(scene)->status.run.intent.kind, INTENT_NONE);
+    scene_adopt(scene);
+    scene_later(scene, 1);
+    assert_int_equal(scene_decide(scene)->status.run.intent.kind, INTENT_VALUES);
+    scene_free(scene);
 }
 
 /* Perhaps produced: at most one copy of each is expected, and new ones are made. */
@@ -461,6 +488,7 @@ int main(void)
         cmocka_unit_test(intents_are_written_before_effects),
         cmocka_unit_test(a_lost_answer_is_no_change_by_others),
         cmocka_unit_test(refused_effects_end_the_run),
+        cmocka_unit_test(a_refused_patch_is_tried_again),
         cmocka_unit_test(lost_records_are_made_anew),
         cmocka_unit_test(retries_are_bounded),
         cmocka_unit_test(a_retry_skips_nothing),
