@@ -162,6 +162,7 @@ static void controller_on_resources(struct controller *ctl, const struct port_ku
         break;
     case PORT_KUBE_SYNCED:
         ctl->synced = true;
+        ctl->options.wake(ctl->options.arg);
         controller_ready(ctl, true, NULL);
         break;
     case PORT_KUBE_TROUBLE:
@@ -239,11 +240,14 @@ void controller_on_kafka(void *arg, const struct port_kafka_event *event)
 
 /* ---------------------------------------------------------------- what is due */
 
-/* Fair: each pass starts behind the entry that was served last, and an entry gets one turn per pass. */
+/* Fair: each pass starts behind the entry that was served last, and an entry gets one turn per pass. None before all resources are known:
+ * a run that is under way in one of them keeps others from starting. */
 int64_t controller_run(struct controller *ctl)
 {
     int64_t now = ctl_now(ctl).mono_ms;
     int64_t next = INT64_MAX;
+    if (!ctl->synced)
+        return next;
     for (size_t i = 0; i < ctl->order_count; i++) {
         struct entry *entry = ctl->order[(ctl->order_next + i) % ctl->order_count];
         if (entry->due_ms <= now && !entry->writing) {
@@ -257,6 +261,6 @@ int64_t controller_run(struct controller *ctl)
         if (!ctl->order[i]->writing && ctl->order[i]->due_ms < next)
             next = ctl->order[i]->due_ms;
     *dv_metric(DV_GAUGE, "distverify_resources", "DistributionVerifications that are known.", "") = (int64_t)ctl->order_count;
-    *dv_metric(DV_GAUGE, "distverify_runs_active", "Runs with open Kafka clients.", "") = ctl->places_used;
+    *dv_metric(DV_GAUGE, "distverify_runs_active", "Runs with open Kafka clients.", "") = entry_places_used(ctl);
     return next;
 }

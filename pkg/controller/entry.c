@@ -151,8 +151,6 @@ void entry_remove(struct entry *entry)
     entry_drop_tickets(entry);
     entry_leave_order(entry);
     HASH_DEL(ctl->entries, entry);
-    if (entry->holds_place)
-        ctl->places_used--;
     if (entry->plan != NULL)
         verify_plan_clear(entry->plan);
     free(entry->plan);
@@ -188,13 +186,27 @@ static bool entry_same_distributor(const struct entry *a, const struct model_clu
     return same_server && dv_streq(x->ns, y->ns) && dv_streq(x->distributor.connect, y->distributor.connect);
 }
 
+bool entry_runs(const struct entry *entry)
+{
+    return model_run_active(&entry->status) || (entry->plan != NULL && model_run_active(&entry->plan->status)) ||
+           (entry->unsure != NULL && model_run_active(&entry->unsure->status));
+}
+
+int entry_places_used(const struct controller *ctl)
+{
+    int used = 0;
+    for (size_t i = 0; i < ctl->order_count; i++)
+        used += entry_runs(ctl->order[i]);
+    return used;
+}
+
 /* Another verification whose run drives one of these Distributors. */
 const char *entry_conflict(const struct entry *entry)
 {
     const struct controller *ctl = entry->ctl;
     for (size_t i = 0; i < ctl->order_count; i++) {
         const struct entry *other = ctl->order[i];
-        if (other == entry || other->spec == NULL || !model_run_active(&other->status))
+        if (other == entry || other->spec == NULL || !entry_runs(other))
             continue;
         for (int x = 0; x < MODEL_SIDES; x++)
             for (int y = 0; y < MODEL_SIDES; y++)

@@ -53,7 +53,7 @@ struct ctl_log {
     bool previous;    /* read once more from the end of that life */
     port_id id;
     int64_t since_ms;
-    int64_t fed_ms; /* monotonic; 0: nothing open */
+    int64_t fed_ms;        /* monotonic; 0: nothing open */
     struct dv_err trouble; /* it cannot be read now; kind NONE: it can */
     struct distributor_log *log;
     struct ctl_log *next;
@@ -129,7 +129,7 @@ struct entry {
     struct verify_memory memory;
     struct probe_table probes;
     struct ctl_side side[MODEL_SIDES];
-    bool holds_place;           /* among max_runs */
+    bool runs;                  /* as entry_runs() said last: when it ends, others may start */
     bool writing;               /* a status or finalizer write is under way: no turn before its answer */
     struct verify_plan *plan;   /* waits for that answer */
     struct verify_plan *unsure; /* its status write got no answer: whether it was done is looked up before anything else */
@@ -137,7 +137,7 @@ struct entry {
     size_t act_records, act_answers;
     struct dv_err act_err;
     char last_step[80], last_waits[240]; /* as logged */
-    int64_t due_ms; /* monotonic; INT64_MAX: nothing due */
+    int64_t due_ms;                      /* monotonic; INT64_MAX: nothing due */
     int64_t not_before_ms;
     int failures; /* writes in a row that failed, for the back-off */
     UT_hash_handle hh;
@@ -153,7 +153,6 @@ struct controller {
     struct entry **order; /* round robin */
     size_t order_count;
     size_t order_next;
-    int places_used;
     bool synced;
 };
 
@@ -170,6 +169,9 @@ bool ctl_json_same(const json_t *a, const json_t *b); /* numbers by value: an AP
 /* entry.c */
 struct entry *entry_take(struct controller *ctl, const json_t *object); /* found or made, brought up to date; NULL: outdated */
 void entry_remove(struct entry *entry);
+/* A run is under way, or its start is: a status that is being written, or was without an answer, counts as written. */
+bool entry_runs(const struct entry *entry);
+int entry_places_used(const struct controller *ctl); /* of max_runs */
 const char *entry_conflict(const struct entry *entry);
 
 /* turn.c */

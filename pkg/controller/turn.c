@@ -109,7 +109,7 @@ static void turn_snapshot(struct entry *entry, struct verify_snapshot *s, const 
     s->new_run_id = new_id;
     s->crd_too_old = entry->crd_too_old[0] != '\0' ? entry->crd_too_old : NULL;
     s->conflict = entry->spec != NULL ? entry_conflict(entry) : NULL;
-    s->may_run = entry->holds_place || ctl->places_used < ctl->options.max_runs;
+    s->may_run = entry_runs(entry) || entry_places_used(ctl) < ctl->options.max_runs;
     s->memory = &entry->memory;
     s->probes = &entry->probes;
     for (int side = 0; entry->spec != NULL && side < MODEL_SIDES; side++)
@@ -118,19 +118,14 @@ static void turn_snapshot(struct entry *entry, struct verify_snapshot *s, const 
 
 /* ---------------------------------------------------------------- act: what the plan asks for, once its status is written */
 
-static void turn_place(struct entry *entry, const struct verify_plan *plan)
+/* A run that ended, or whose start was not written after all, leaves its place and its Distributors to those that wait. */
+static void turn_place(struct entry *entry)
 {
     struct controller *ctl = entry->ctl;
-    bool wanted = plan->observe.clients;
-    if (wanted && !entry->holds_place) {
-        entry->holds_place = true;
-        ctl->places_used++;
-    } else if (!wanted && entry->holds_place) {
-        entry->holds_place = false;
-        ctl->places_used--;
-        for (size_t i = 0; i < ctl->order_count; i++)
-            entry_due(ctl->order[i], 0);
-    }
+    bool ran = entry->runs;
+    entry->runs = entry_runs(entry);
+    for (size_t i = 0; ran && !entry->runs && i < ctl->order_count; i++)
+        entry_due(ctl->order[i], 0);
 }
 
 static bool turn_is_new(char *last, size_t size, const char *text)
@@ -187,7 +182,7 @@ static void turn_commit(struct entry *entry, struct verify_plan *plan)
     turn_log(entry, plan->waits_for);
     for (size_t i = 0; i < plan->event_count; i++)
         act_event(entry, &plan->events[i]);
-    turn_place(entry, plan);
+    turn_place(entry);
     if (entry->spec != NULL) {
         observe_converge(entry, &plan->observe);
         ask_all(entry, plan);
@@ -278,6 +273,7 @@ void turn_take(struct entry *entry)
     same = same || ctl_json_same(status, entry->status_json);
     if (!same && !(entry->deleting && !entry->has_finalizer)) {
         entry->plan = plan;
+        turn_place(entry);
         turn_write_status(entry, status);
         json_decref(status);
         return;
@@ -342,6 +338,7 @@ static void turn_looked(struct entry *entry, const struct port_kube_event *event
         json_decref(status);
     }
     turn_drop(plan);
+    turn_place(entry);
 }
 
 static bool turn_effect_unknown(const struct dv_err *err)
@@ -381,4 +378,5 @@ void turn_answer(struct entry *entry, const struct port_kube_event *event, enum 
     if (plan != NULL && event->err.kind == DV_ERR_NONE)
         turn_commit(entry, plan);
     turn_drop(plan);
+    turn_place(entry);
 }

@@ -234,25 +234,107 @@ static bool people_waits_for_place(struct world *world)
     return strstr(people_text(world, "second", "message"), "--max-runs") != NULL && people_settling(world);
 }
 
+static void people_set_connect(json_t *resource, const char *side, const char *name)
+{
+    json_t *cluster = json_object_get(json_object_get(json_object_get(resource, "spec"), "clusters"), side);
+    json_object_set_new(json_object_get(json_object_get(cluster, "distributor"), "kafkaConnectRef"), "name", json_string(name));
+}
+
+/* A second resource on Distributors that are not there. */
+static json_t *people_elsewhere(struct world *world)
+{
+    json_t *second = json_deep_copy(world_resource(world, WORLD_RESOURCE));
+    json_object_set_new(second, "metadata", world_meta("second", NULL, NULL));
+    json_object_del(second, "status");
+    people_set_connect(second, "a", "x");
+    people_set_connect(second, "b", "y");
+    return second;
+}
+
 void people_one_place_for_two(void **state)
 {
     (void)state;
     struct world *world = sim_world(&(struct sim_setup){.seed = 11, .max_runs = 1, .script = "spec=takeOver:true"});
     (void)sim_drive(world, NULL, 100);
-    json_t *second = json_deep_copy(world_resource(world, WORLD_RESOURCE));
-    json_object_set_new(second, "metadata", world_meta("second", NULL, NULL));
-    json_object_del(second, "status");
-    json_t *clusters = json_object_get(json_object_get(second, "spec"), "clusters");
-    json_object_set_new(json_object_get(json_object_get(json_object_get(clusters, "a"), "distributor"), "kafkaConnectRef"), "name",
-                        json_string("x"));
-    json_object_set_new(json_object_get(json_object_get(json_object_get(clusters, "b"), "distributor"), "kafkaConnectRef"), "name",
-                        json_string("y"));
-    world_put(world, 0, CONTROLLER_PLURAL, second, "kubectl");
+    world_put(world, 0, CONTROLLER_PLURAL, people_elsewhere(world), "kubectl");
     people_drive(world, people_waits_for_place, "the wait for a place");
     people_drive(world, people_ready, "Ready of the first");
     people_drive(world, people_second_ended, "the end of the second");
     assert_string_equal(people_text(world, "second", "result"), "Error");
     people_end(world);
+}
+
+static bool people_runs(struct world *world, const char *name)
+{
+    const json_t *run = json_object_get(people_status(world, name), "run");
+    return json_object_get(run, "id") != NULL && json_object_get(run, "finishedAt") == NULL;
+}
+
+static bool people_both_ended(struct world *world)
+{
+    if (people_runs(world, WORLD_RESOURCE) && people_runs(world, "second"))
+        world_break(world, "both run at once");
+    return sim_finished(world) && people_second_ended(world);
+}
+
+/* Neither has a status when the controller first sees them: a start whose write is under way, or has no answer, counts. */
+void people_two_from_the_start(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct world *world = sim_world(&(struct sim_setup){.seed = seed, .script = "spec=takeOver:true"});
+        world_put(world, 0, CONTROLLER_PLURAL, world_make_resource(world, "second"), "kubectl");
+        world->api_lose = seed % 3 == 0 ? 4 : 0;
+        people_drive(world, people_both_ended, "the end of both");
+        assert_string_equal(people_text(world, WORLD_RESOURCE, "result"), "Passed");
+        assert_string_equal(people_text(world, "second", "result"), "Passed");
+        people_end(world);
+    }
+}
+
+/* A start that cannot be written gives its place back. */
+void people_one_place_from_the_start(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct world *world = sim_world(&(struct sim_setup){.seed = seed, .max_runs = 1, .script = "spec=takeOver:true"});
+        world_put(world, 0, CONTROLLER_PLURAL, people_elsewhere(world), "kubectl");
+        world->api_conflicts = (int64_t)(seed % 3);
+        people_drive(world, people_both_ended, "the end of both");
+        assert_string_equal(people_text(world, WORLD_RESOURCE, "result"), "Passed");
+        assert_string_equal(people_text(world, "second", "result"), "Error");
+        people_end(world);
+    }
+}
+
+static struct world_object *people_object(struct world *world, const char *name)
+{
+    for (size_t i = 0; i < world->object_count; i++)
+        if (dv_streq(world->objects[i].name, name) && dv_streq(world->objects[i].plural, CONTROLLER_PLURAL))
+            return &world->objects[i];
+    return NULL;
+}
+
+/* After a restart the one that waits is listed first: it does not start before the other's run is known. */
+void people_waiting_over_a_restart(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct world *world = sim_world(&(struct sim_setup){.seed = seed, .script = "spec=takeOver:true"});
+        (void)sim_drive(world, NULL, 100);
+        world_put(world, 0, CONTROLLER_PLURAL, world_make_resource(world, "second"), "kubectl");
+        people_drive(world, people_second_waits, "Conflict");
+        world_controller_stop(world);
+        struct world_object *first = people_object(world, WORLD_RESOURCE);
+        struct world_object *second = people_object(world, "second");
+        struct world_object moved = *first;
+        *first = *second;
+        *second = moved;
+        world_controller_start(world);
+        people_drive(world, people_both_ended, "the end of both");
+        assert_string_equal(people_text(world, "second", "result"), "Passed");
+        people_end(world);
+    }
 }
 
 /* ---------------------------------------------------------------- the spec */
