@@ -178,14 +178,6 @@ void entry_remove(struct entry *entry)
         entry_due(ctl->order[i], 0); /* one that waited for this one may start */
 }
 
-static bool entry_same_distributor(const struct entry *a, const struct model_cluster *x, const struct entry *b,
-                                   const struct model_cluster *y)
-{
-    bool own = x->kubeconfig_secret == NULL && y->kubeconfig_secret == NULL;
-    bool same_server = own || (dv_streq(x->kubeconfig_secret, y->kubeconfig_secret) && dv_streq(a->ns, b->ns));
-    return same_server && dv_streq(x->ns, y->ns) && dv_streq(x->distributor.connect, y->distributor.connect);
-}
-
 bool entry_runs(const struct entry *entry)
 {
     return model_run_active(&entry->status) || (entry->plan != NULL && model_run_active(&entry->plan->status)) ||
@@ -200,18 +192,67 @@ int entry_places_used(const struct controller *ctl)
     return used;
 }
 
-/* Another verification whose run drives one of these Distributors. */
-const char *entry_conflict(const struct entry *entry)
+/* The same by what the specs say. */
+static bool entry_same_address(const struct entry *a, const struct model_cluster *x, const struct entry *b, const struct model_cluster *y)
+{
+    bool own = x->kubeconfig_secret == NULL && y->kubeconfig_secret == NULL;
+    bool same_server = own || (x->kubeconfig_secret != NULL && dv_streq(x->kubeconfig_secret, y->kubeconfig_secret) &&
+                               dv_streq(x->kubeconfig_key, y->kubeconfig_key) && dv_streq(a->ns, b->ns));
+    return same_server && dv_streq(x->ns, y->ns) && dv_streq(x->distributor.connect, y->distributor.connect);
+}
+
+/* Two kubeconfigs may lead to one API server: that shows once both KafkaConnects have been seen. */
+static bool entry_same_object(const struct ctl_side *x, const struct ctl_side *y)
+{
+    return x->connect != NULL && y->connect != NULL && x->connect->uid[0] != '\0' && dv_streq(x->connect->uid, y->connect->uid);
+}
+
+static bool entry_share_distributor(const struct entry *a, const struct entry *b)
+{
+    for (int x = 0; x < MODEL_SIDES; x++)
+        for (int y = 0; y < MODEL_SIDES; y++)
+            if (entry_same_address(a, &a->spec->cluster[x], b, &b->spec->cluster[y]) || entry_same_object(&a->side[x], &b->side[y]))
+                return true;
+    return false;
+}
+
+/* Its run as it stands, or as it will once what is being written is there. */
+static const struct model_status *entry_newest(const struct entry *entry)
+{
+    const struct verify_plan *plan = entry->plan != NULL ? entry->plan : entry->unsure;
+    return plan != NULL && model_run_active(&plan->status) ? &plan->status : &entry->status;
+}
+
+/* Whoever is beyond Preflight drives; before that the run that started first goes first. */
+static bool entry_before(const struct entry *a, const struct entry *b)
+{
+    const struct model_status *x = entry_newest(a);
+    const struct model_status *y = entry_newest(b);
+    if ((x->stage == STAGE_PREFLIGHT) != (y->stage == STAGE_PREFLIGHT))
+        return y->stage == STAGE_PREFLIGHT;
+    if (x->run.started_ms != y->run.started_ms)
+        return x->run.started_ms < y->run.started_ms;
+    return strcmp(a->key, b->key) < 0;
+}
+
+static const char *entry_other(const struct entry *entry, bool before)
 {
     const struct controller *ctl = entry->ctl;
-    for (size_t i = 0; i < ctl->order_count; i++) {
+    for (size_t i = 0; entry->spec != NULL && i < ctl->order_count; i++) {
         const struct entry *other = ctl->order[i];
-        if (other == entry || other->spec == NULL || !entry_runs(other))
-            continue;
-        for (int x = 0; x < MODEL_SIDES; x++)
-            for (int y = 0; y < MODEL_SIDES; y++)
-                if (entry_same_distributor(entry, &entry->spec->cluster[x], other, &other->spec->cluster[y]))
-                    return other->key;
+        if (other != entry && other->spec != NULL && entry_runs(other) && (!before || entry_before(other, entry)) &&
+            entry_share_distributor(entry, other))
+            return other->key;
     }
     return NULL;
+}
+
+const char *entry_conflict(const struct entry *entry)
+{
+    return entry_other(entry, false);
+}
+
+const char *entry_goes_first(const struct entry *entry)
+{
+    return model_run_active(&entry->status) && entry->status.stage == STAGE_PREFLIGHT ? entry_other(entry, true) : NULL;
 }

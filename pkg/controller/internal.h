@@ -172,7 +172,10 @@ void entry_remove(struct entry *entry);
 /* A run is under way, or its start is: a status that is being written, or was without an answer, counts as written. */
 bool entry_runs(const struct entry *entry);
 int entry_places_used(const struct controller *ctl); /* of max_runs */
+/* Another verification whose run drives one of these Distributors; NULL. */
 const char *entry_conflict(const struct entry *entry);
+/* One of these whose run goes before this one's, which has not come beyond Preflight; NULL. */
+const char *entry_goes_first(const struct entry *entry);
 
 /* turn.c */
 void turn_take(struct entry *entry);

@@ -108,7 +108,8 @@ static void turn_snapshot(struct entry *entry, struct verify_snapshot *s, const 
     s->abort = entry->abort_id;
     s->new_run_id = new_id;
     s->crd_too_old = entry->crd_too_old[0] != '\0' ? entry->crd_too_old : NULL;
-    s->conflict = entry->spec != NULL ? entry_conflict(entry) : NULL;
+    s->conflict = entry_conflict(entry);
+    s->goes_first = entry_goes_first(entry);
     s->may_run = entry_runs(entry) || entry_places_used(ctl) < ctl->options.max_runs;
     s->memory = &entry->memory;
     s->probes = &entry->probes;

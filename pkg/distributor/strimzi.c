@@ -245,6 +245,7 @@ struct fact_connect *distributor_connect(const json_t *object)
     const json_t *annotations = json_object_get(metadata, "annotations");
     const json_t *spec = json_object_get(object, "spec");
     connect->name = distributor_json_dup(json_object_get(metadata, "name"));
+    connect->uid = distributor_json_dup(json_object_get(metadata, "uid"));
     connect->generation = distributor_json_int(json_object_get(metadata, "generation"), 0);
     connect->observed_generation = distributor_json_int(distributor_json_at(object, "status", "observedGeneration", NULL), 0);
     connect->connector_resources = distributor_json_true(json_object_get(annotations, "strimzi.io/use-connector-resources"));

@@ -27,6 +27,7 @@ void fact_connect_free(struct fact_connect *connect)
         free(connect->plugins[i]);
     free(connect->plugins);
     free(connect->name);
+    free(connect->uid);
     free(connect->not_ready_reason);
     free(connect);
 }

@@ -60,6 +60,7 @@ struct fact_connector {
 /* One KafkaConnect. */
 struct fact_connect {
     char *name;
+    char *uid;
     int64_t generation;
     int64_t observed_generation;
     bool ready;

@@ -172,13 +172,20 @@ static void lifecycle_pending(struct turn *t, const char *why)
     (void)dv_strlcpy(t->st->message, why, sizeof t->st->message);
 }
 
-static void lifecycle_suspend(struct turn *t)
+/* Nothing is done and no time counts until lifecycle_unpause(). */
+static void lifecycle_pause(struct turn *t, const char *why)
 {
     if (t->m->paused_since_ms == 0)
         t->m->paused_since_ms = t->now;
     if (t->st->run.paused_at_ms == 0)
         t->st->run.paused_at_ms = t->s->now.wall_ms;
-    lifecycle_pending(t, "suspended: set spec.suspend to false to go on");
+    lifecycle_pending(t, why);
+}
+
+static void lifecycle_wait_for(struct turn *t, const char *other, void (*wait)(struct turn *t, const char *why))
+{
+    char why[201];
+    wait(t, dv_format(why, sizeof why, "waiting: DistributionVerification %.120s drives one of these Distributors", other));
 }
 
 /* Time in Suspended counts nowhere: when it ends, all monotonic marks move on by it. Since when it lasts stands in the status: a restart of
@@ -202,13 +209,11 @@ static void lifecycle_unpause(struct turn *t)
 
 static void lifecycle_begin(struct turn *t)
 {
-    char why[201];
     t->p->finalizer = true;
     if (t->spec->suspend)
         lifecycle_pending(t, "suspended: set spec.suspend to false to start");
     else if (t->s->conflict != NULL)
-        lifecycle_pending(
-            t, dv_format(why, sizeof why, "waiting: DistributionVerification %.120s drives one of these Distributors", t->s->conflict));
+        lifecycle_wait_for(t, t->s->conflict, lifecycle_pending);
     else if (!t->s->may_run)
         lifecycle_pending(t, "waiting for a place: --max-runs verifications are running");
     else if (!t->s->has_finalizer)
@@ -232,7 +237,9 @@ static void lifecycle_active(struct turn *t)
         lifecycle_abort(t, REASON_SpecChanged, "the spec changed during the run");
         turn_wake(t, t->now);
     } else if (t->spec->suspend) {
-        lifecycle_suspend(t);
+        lifecycle_pause(t, "suspended: set spec.suspend to false to go on");
+    } else if (t->s->goes_first != NULL && t->st->stage == STAGE_PREFLIGHT) {
+        lifecycle_wait_for(t, t->s->goes_first, lifecycle_pause); /* that it is the same one showed after the start */
     } else {
         lifecycle_unpause(t);
         decide_run(t);

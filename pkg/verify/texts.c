@@ -58,6 +58,13 @@ static const char *texts_pending_reason(const struct verify_snapshot *s)
     return s->conflict != NULL ? "Conflict" : "Pending";
 }
 
+static const char *texts_active_reason(const struct verify_snapshot *s, const struct model_status *st)
+{
+    if (s->spec != NULL && s->spec->suspend)
+        return "Suspended";
+    return s->goes_first != NULL && st->stage == STAGE_PREFLIGHT ? "Conflict" : "Running";
+}
+
 static const char *texts_end_reason(const struct model_status *st)
 {
     const char *reason = model_reason_name(st->stages[st->stage].reason);
@@ -69,7 +76,7 @@ static void texts_ready(struct conditions *c, bool stale)
     const struct model_status *st = c->st;
     bool active = model_run_active(st);
     if (active)
-        texts_put(c, "Ready", "Unknown", c->s->spec != NULL && c->s->spec->suspend ? "Suspended" : "Running", st->message);
+        texts_put(c, "Ready", "Unknown", texts_active_reason(c->s, st), st->message);
     else if (c->s->spec == NULL)
         texts_put(c, "Ready", "False", "InvalidSpec", st->message);
     else if (st->result == MODEL_NO_VERDICT)

@@ -198,6 +198,7 @@ struct verify_snapshot {
     const char *new_run_id;  /* random; used when a run starts */
     const char *crd_too_old; /* why the status cannot be written in full; NULL */
     const char *conflict;    /* key of another verification that drives one of the Distributors; NULL */
+    const char *goes_first;  /* with a run in Preflight: one of these whose run goes before it; NULL */
     bool may_run;            /* a place among --max-runs is free or held */
     const struct verify_memory *memory;
     const struct probe_table *probes;

@@ -135,6 +135,7 @@ static size_t named_tests(struct CMUnitTest *tests)
                                               cmocka_unit_test(people_two_on_one_distributor),
                                               cmocka_unit_test(people_one_place_for_two),
                                               cmocka_unit_test(people_two_from_the_start),
+                                              cmocka_unit_test(people_two_by_other_kubeconfigs),
                                               cmocka_unit_test(people_one_place_from_the_start),
                                               cmocka_unit_test(people_waiting_over_a_restart),
                                               cmocka_unit_test(people_invalid_spec_is_corrected),

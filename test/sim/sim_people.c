@@ -337,6 +337,49 @@ void people_waiting_over_a_restart(void **state)
     }
 }
 
+static bool people_second_in_preflight(struct world *world)
+{
+    return people_second_waits(world) && dv_streq(people_text(world, "second", "stage"), "Preflight");
+}
+
+static bool people_one_beyond_preflight(struct world *world)
+{
+    bool beyond[2] = {people_runs(world, WORLD_RESOURCE) && !dv_streq(world_status_text(world, "stage"), "Preflight"),
+                      people_runs(world, "second") && !dv_streq(people_text(world, "second", "stage"), "Preflight")};
+    if (beyond[0] && beyond[1])
+        world_break(world, "both drive at once");
+    return sim_finished(world) && people_second_ended(world);
+}
+
+static void people_set_kubeconfig(json_t *resource, const char *secret, const char *key)
+{
+    const char *side = NULL;
+    json_t *cluster = NULL;
+    json_object_foreach (json_object_get(json_object_get(resource, "spec"), "clusters"), side, cluster)
+        json_object_set_new(cluster, "kubeConfig", json_pack("{s:{s:s, s:s}}", "secretRef", "name", secret, "key", key));
+}
+
+/* Two Secrets, or two keys of one, lead to the same Distributors: that shows in Preflight, before anything is written. */
+void people_two_by_other_kubeconfigs(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct world *world = sim_world(&(struct sim_setup){.seed = seed, .far = true, .script = "spec=takeOver:true"});
+        json_t *second = json_deep_copy(world_resource(world, WORLD_RESOURCE));
+        json_object_set_new(second, "metadata", world_meta("second", NULL, NULL));
+        people_set_kubeconfig(second, seed % 2 == 0 ? "another" : "dc2-kubeconfig", "another");
+        if (seed > 2)
+            (void)sim_drive(world, NULL, 3000);
+        world_put(world, 0, CONTROLLER_PLURAL, second, "kubectl");
+        if (seed > 2)
+            people_drive(world, people_second_in_preflight, "Conflict in Preflight");
+        people_drive(world, people_one_beyond_preflight, "the end of both");
+        assert_string_equal(people_text(world, WORLD_RESOURCE, "result"), "Passed");
+        assert_string_equal(people_text(world, "second", "result"), "Passed");
+        people_end(world);
+    }
+}
+
 /* ---------------------------------------------------------------- the spec */
 
 static bool people_stalled(struct world *world)

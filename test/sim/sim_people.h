@@ -10,6 +10,7 @@ void people_delete_while_unreachable(void **state);
 void people_two_on_one_distributor(void **state);
 void people_one_place_for_two(void **state);
 void people_two_from_the_start(void **state);
+void people_two_by_other_kubeconfigs(void **state);
 void people_one_place_from_the_start(void **state);
 void people_waiting_over_a_restart(void **state);
 void people_invalid_spec_is_corrected(void **state);

@@ -247,9 +247,13 @@ struct world *sim_world(const struct sim_setup *setup)
     sim_killer.kind = setup->kill;
     sim_killer.left = sim_killer.every = setup->kill_at;
     sim_killer.times = setup->kill_at == 0 ? 0 : setup->kills > 0 ? setup->kills : 1;
-    if (setup->two) {
+    if (setup->two || setup->far) {
         world->dist[MODEL_B].server = 1;
         world_act(world, "spec=clusters.b.kubeConfig.secretRef.name:dc2-kubeconfig");
+    }
+    if (setup->far) {
+        world->dist[MODEL_A].server = 1;
+        world_act(world, "spec=clusters.a.kubeConfig.secretRef.name:dc2-kubeconfig");
     }
     for (int side = 0; side < MODEL_SIDES; side++)
         world_dist_init(world, side);

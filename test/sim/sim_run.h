@@ -10,6 +10,7 @@ struct sim_setup {
     bool field;
     int max_runs;     /* 0: 8 */
     bool two;         /* side B lives on an API server of its own */
+    bool far;         /* both sides live there */
     bool lenient;     /* what the script waits for need not come */
     int64_t limit_ms; /* virtual; 0: what the run's deadline makes of it */
     /* the end of the process: at the n-th time of what kind says, counted from 1; 0: never */

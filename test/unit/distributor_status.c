@@ -191,11 +191,12 @@ static void what_a_connector_says_of_itself(void **state)
 
 static json_t *connect_object(const char *condition, int observed)
 {
-    json_t *object = json_pack("{s:{s:s,s:i,s:{s:s}},s:{s:i,s:{s:s}},s:{s:i,s:[{s:s,s:s,s:s,s:s}],s:[{s:s,s:s},{s:s},{s:n}]}}", "metadata",
-                               "name", "demo-connect", "generation", 2, "annotations", "strimzi.io/use-connector-resources", "true", "spec",
-                               "replicas", 3, "config", "offset.flush.interval.ms", "1000", "status", "observedGeneration", observed,
-                               "conditions", "type", condition, "status", "True", "reason", "TimeoutException", "message", "took long",
-                               "connectorPlugins", "class", "a.B", "type", "sink", "class", "c.D", "class");
+    json_t *object =
+        json_pack("{s:{s:s,s:s,s:i,s:{s:s}},s:{s:i,s:{s:s}},s:{s:i,s:[{s:s,s:s,s:s,s:s}],s:[{s:s,s:s},{s:s},{s:n}]}}", "metadata", "name",
+                  "demo-connect", "uid", "uid-1", "generation", 2, "annotations", "strimzi.io/use-connector-resources", "true", "spec",
+                  "replicas", 3, "config", "offset.flush.interval.ms", "1000", "status", "observedGeneration", observed, "conditions",
+                  "type", condition, "status", "True", "reason", "TimeoutException", "message", "took long", "connectorPlugins", "class",
+                  "a.B", "type", "sink", "class", "c.D", "class");
     assert_non_null(object);
     return object;
 }
@@ -217,6 +218,7 @@ static void kafka_connect(void **state)
     struct fact_connect *connect = distributor_connect(object);
     assert_int_equal(connect->flush_ms, 1000);
     assert_int_equal(connect->replicas, 3);
+    assert_string_equal(connect->uid, "uid-1");
     assert_int_equal(connect->plugin_count, 2);
     assert_string_equal(connect->plugins[1], "c.D");
     fact_connect_free(connect);

@@ -66,6 +66,29 @@ static void waiting_says_what_for(void **state)
     scene_free(scene);
 }
 
+/* That another run drives the same Distributor may show only after the start: it is waited for before anything is written. */
+static void a_run_in_preflight_waits_for_the_first(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_PREFLIGHT, "Look");
+    scene->s.goes_first = "kafka/other";
+    const struct verify_plan *plan = scene_decide(scene);
+    expect(plan, "Ready", "Unknown", "Conflict");
+    assert_non_null(strstr(plan->status.message, "kafka/other"));
+    assert_int_equal(plan->status.stage, STAGE_PREFLIGHT);
+    assert_true(plan->status.run.paused_at_ms != 0 && plan->observe.watches);
+    scene_adopt(scene);
+    scene->s.goes_first = NULL;
+    plan = scene_decide(scene);
+    expect(plan, "Ready", "Unknown", "Running");
+    assert_int_equal(plan->status.run.paused_at_ms, 0);
+    scene_at(scene, STAGE_INIT_A, verify_tables[STAGE_INIT_A].steps[0].name);
+    scene->s.goes_first = "kafka/other";
+    expect(scene_decide(scene), "Ready", "Unknown", "Running");
+    scene_free(scene);
+}
+
 /* In every step of every stage. */
 static void ready_is_never_false_while_running(void **state)
 {
@@ -369,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_there_from_the_first_write),
         cmocka_unit_test(waiting_says_what_for),
+        cmocka_unit_test(a_run_in_preflight_waits_for_the_first),
         cmocka_unit_test(ready_is_never_false_while_running),
         cmocka_unit_test(a_pass_is_ready),
         cmocka_unit_test(ends_without_a_pass),
