@@ -130,8 +130,7 @@ void act_event(struct entry *entry, const struct verify_event *event)
     char when[DV_TIME_TEXT];
     char name[300];
     char id[11];
-    dv_log(event->warning ? DV_LOG_WARN : DV_LOG_INFO, event->reason, "resource", entry->key, "run", entry->status.run.id, "note",
-           event->note, NULL);
+    dv_log(event->warning ? DV_LOG_WARN : DV_LOG_INFO, event->reason, "resource", entry->key, "run", event->run, "note", event->note, NULL);
     dv_time_format_micro(ctl_now(ctl).wall_ms * 1000, when);
     dv_random_id(id, sizeof id);
     (void)dv_format(name, sizeof name, "%.230s.%s", entry->name, id);

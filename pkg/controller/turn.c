@@ -184,6 +184,8 @@ static void turn_commit(struct entry *entry, struct verify_plan *plan)
     for (size_t i = 0; i < plan->event_count; i++)
         act_event(entry, &plan->events[i]);
     turn_place(entry);
+    if (changed_run && entry->spec != NULL) /* clients, readers and logs are those of one run */
+        observe_converge(entry, &(struct verify_observe){.watches = plan->observe.watches});
     if (entry->spec != NULL) {
         observe_converge(entry, &plan->observe);
         ask_all(entry, plan);

@@ -144,15 +144,16 @@ static void lifecycle_abort(struct turn *t, enum model_reason reason, const char
 
 /* ---------------------------------------------------------------- decide */
 
-static bool lifecycle_wanted(const struct turn *t)
+bool lifecycle_wanted(const struct verify_snapshot *s, const struct model_status *st)
 {
-    const struct model_status *st = t->st;
+    if (model_run_active(st) || s->spec == NULL || s->deleting)
+        return false;
     if (st->run.id[0] == '\0')
         return true;
-    if (t->s->reverify != NULL && t->s->reverify[0] != '\0' && strncmp(t->s->reverify, st->last_handled_reverify, 63) != 0)
+    if (s->reverify != NULL && s->reverify[0] != '\0' && strncmp(s->reverify, st->last_handled_reverify, 63) != 0)
         return true;
     bool mended = st->result == MODEL_ABORTED && st->stages[st->stage].reason == REASON_InvalidSpec;
-    return st->result != MODEL_PASSED && (mended || !dv_streq(st->run.spec_hash, t->spec->hash));
+    return st->result != MODEL_PASSED && (mended || !dv_streq(st->run.spec_hash, s->spec->hash));
 }
 
 static bool lifecycle_effect_open(const struct turn *t)
@@ -224,6 +225,7 @@ static void lifecycle_begin(struct turn *t)
     }
 }
 
+/* A changed spec ends the run and starts the next in one status: nobody sees an end that is none. */
 static void lifecycle_active(struct turn *t)
 {
     t->p->finalizer = true;
@@ -235,7 +237,7 @@ static void lifecycle_active(struct turn *t)
         lifecycle_abort(t, REASON_Aborted, "aborted by the annotation distverify.io/abort");
     } else if (!dv_streq(t->st->run.spec_hash, t->spec->hash)) {
         lifecycle_abort(t, REASON_SpecChanged, "the spec changed during the run");
-        turn_wake(t, t->now);
+        lifecycle_begin(t);
     } else if (t->spec->suspend) {
         lifecycle_pause(t, "suspended: set spec.suspend to false to go on");
     } else if (t->s->goes_first != NULL && t->st->stage == STAGE_PREFLIGHT) {
@@ -257,7 +259,7 @@ static void lifecycle_delete(struct turn *t)
 /* What cannot be written down must not be done. */
 static void lifecycle_crd_too_old(struct turn *t)
 {
-    if (!model_run_active(t->st) && lifecycle_wanted(t))
+    if (lifecycle_wanted(t->s, t->st))
         lifecycle_start(t);
     if (!model_run_active(t->st))
         return;
@@ -285,7 +287,7 @@ void lifecycle_decide(struct turn *t)
         lifecycle_crd_too_old(t);
     } else if (model_run_active(t->st)) {
         lifecycle_active(t);
-    } else if (lifecycle_wanted(t)) {
+    } else if (lifecycle_wanted(t->s, t->st)) {
         lifecycle_begin(t);
     } else if (lifecycle_stale(t->s, t->st, why, sizeof why)) {
         (void)dv_format(t->st->message, sizeof t->st->message,

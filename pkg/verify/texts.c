@@ -33,6 +33,7 @@ void texts_end(char *out, size_t size, const char *stage, const char *text, enum
 struct conditions {
     struct model_status *st;
     const struct verify_snapshot *s;
+    bool pending; /* a run is to start: what the last one found holds no more */
     struct model_condition old[MODEL_CONDITIONS_MAX];
     size_t old_count;
 };
@@ -79,13 +80,13 @@ static void texts_ready(struct conditions *c, bool stale)
         texts_put(c, "Ready", "Unknown", texts_active_reason(c->s, st), st->message);
     else if (c->s->spec == NULL)
         texts_put(c, "Ready", "False", "InvalidSpec", st->message);
-    else if (st->result == MODEL_NO_VERDICT)
+    else if (c->pending || st->result == MODEL_NO_VERDICT)
         texts_put(c, "Ready", "Unknown", texts_pending_reason(c->s), st->message);
     else if (st->result == MODEL_PASSED)
         texts_put(c, "Ready", stale ? "False" : "True", stale ? "Stale" : "Passed", st->message);
     else
         texts_put(c, "Ready", "False", texts_end_reason(st), st->message);
-    if (!active && st->result != MODEL_NO_VERDICT)
+    if (!active && !c->pending && st->result != MODEL_NO_VERDICT)
         texts_put(c, "Finished", "True", model_verdict_name(st->result), st->message);
     else
         texts_put(c, "Finished", "Unknown", active ? "Running" : "Pending", st->message);
@@ -97,7 +98,9 @@ static void texts_stages(struct conditions *c, const char *type, enum model_stag
     const struct model_stage_status *st = &c->st->stages[from];
     for (int i = (int)from; i < (int)to && st->state == STATE_PASSED; i++)
         st = &c->st->stages[i + 1];
-    if (st->state == STATE_PASSED)
+    if (c->pending)
+        texts_put(c, type, "Unknown", "Pending", "");
+    else if (st->state == STATE_PASSED)
         texts_put(c, type, "True", "Passed", st->message);
     else if (st->state == STATE_FAILED)
         texts_put(c, type, "False", model_reason_name(st->reason), st->message);
@@ -110,10 +113,10 @@ static void texts_stages(struct conditions *c, const char *type, enum model_stag
 void texts_conditions(const struct verify_snapshot *s, struct model_status *st)
 {
     char why[160];
-    struct conditions c = {.st = st, .s = s, .old_count = st->condition_count};
+    struct conditions c = {.st = st, .s = s, .pending = lifecycle_wanted(s, st), .old_count = st->condition_count};
     memcpy(c.old, st->conditions, sizeof c.old);
     st->condition_count = 0;
-    bool stale = !model_run_active(st) && lifecycle_stale(s, st, why, sizeof why);
+    bool stale = !model_run_active(st) && !c.pending && lifecycle_stale(s, st, why, sizeof why);
     texts_ready(&c, stale);
     texts_stages(&c, "PreflightPassed", STAGE_PREFLIGHT, STAGE_PREFLIGHT);
     texts_stages(&c, "InitVerified", STAGE_INIT_A, STAGE_INIT_B);
@@ -127,6 +130,6 @@ void texts_conditions(const struct verify_snapshot *s, struct model_status *st)
         texts_put(&c, "Stalled", "True", "InvalidSpec", st->message);
     else if (stale)
         texts_put(&c, "Stalled", "True", "Stale", st->message);
-    else if (st->result != MODEL_NO_VERDICT && st->result != MODEL_PASSED)
+    else if (!c.pending && st->result != MODEL_NO_VERDICT && st->result != MODEL_PASSED)
         texts_put(&c, "Stalled", "True", texts_end_reason(st), st->message);
 }

@@ -71,6 +71,7 @@ void turn_event(struct turn *t, bool warning, const char *reason, const char *fm
         return;
     struct verify_event *event = &p->events[p->event_count++];
     event->warning = warning;
+    (void)dv_strlcpy(event->run, t->st->run.id, sizeof event->run);
     (void)dv_strlcpy(event->reason, reason, sizeof event->reason);
     va_list ap;
     va_start(ap, fmt);

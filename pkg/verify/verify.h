@@ -206,6 +206,7 @@ struct verify_snapshot {
 };
 
 struct verify_event {
+    char run[11]; /* that it is about */
     bool warning;
     char reason[48];
     char note[512];

@@ -3,6 +3,7 @@
 #define DV_SIM_PEOPLE_H
 
 void people_spec_change_in_mid_run(void **state);
+void people_spec_change_is_no_end(void **state);
 void people_stale_then_reverify(void **state);
 void people_reverify_during_a_run(void **state);
 void people_delete_in_mid_run(void **state);

@@ -66,6 +66,41 @@ static void waiting_says_what_for(void **state)
     scene_free(scene);
 }
 
+static void nothing_has_ended(const struct verify_plan *plan, const char *reason)
+{
+    expect(plan, "Ready", "Unknown", reason);
+    for (size_t i = 1; i < LASTING; i++)
+        expect(plan, lasting[i], "Unknown", "Pending");
+    assert_int_equal(plan->status.condition_count, LASTING);
+    assert_false(model_run_active(&plan->status));
+}
+
+/* A run that is wanted and cannot start yet is pending, whatever the last one found: nobody takes its end for that of the next. */
+static void a_run_that_is_to_start_is_pending(void **state)
+{
+    (void)state;
+    for (int verdict = MODEL_NO_VERDICT; verdict <= MODEL_ABORTED; verdict++) {
+        struct scene *scene = scene_new();
+        if (verdict == MODEL_NO_VERDICT)
+            scene_at(scene, STAGE_LAG_DRAINED, "Drain");
+        else
+            end_run(scene, STAGE_LAG_DRAINED, (enum model_verdict)verdict, REASON_LagNotDrained);
+        (void)dv_strlcpy(scene->status.run.spec_hash, "0123456789abcdef", sizeof scene->status.run.spec_hash);
+        scene->s.reverify = "anew";
+        scene->spec->suspend = true;
+        nothing_has_ended(scene_decide(scene), "Suspended");
+        scene->spec->suspend = false;
+        scene->s.conflict = "kafka/other";
+        nothing_has_ended(scene_decide(scene), "Conflict");
+        scene->s.conflict = NULL;
+        scene->s.may_run = false;
+        nothing_has_ended(scene_decide(scene), "Pending");
+        scene->s.may_run = true;
+        assert_string_equal(scene_decide(scene)->status.run.id, "newrun0001");
+        scene_free(scene);
+    }
+}
+
 /* That another run drives the same Distributor may show only after the start: it is waited for before anything is written. */
 static void a_run_in_preflight_waits_for_the_first(void **state)
 {
@@ -392,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_there_from_the_first_write),
         cmocka_unit_test(waiting_says_what_for),
+        cmocka_unit_test(a_run_that_is_to_start_is_pending),
         cmocka_unit_test(a_run_in_preflight_waits_for_the_first),
         cmocka_unit_test(ready_is_never_false_while_running),
         cmocka_unit_test(a_pass_is_ready),

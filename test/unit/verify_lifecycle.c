@@ -163,14 +163,15 @@ static void a_changed_spec_ends_the_run_and_starts_another(void **state)
     scene_at(scene, STAGE_MESSAGES_A_TO_B, "On");
     (void)dv_strlcpy(scene->status.run.spec_hash, "0123456789abcdef", sizeof scene->status.run.spec_hash);
     const struct verify_plan *plan = scene_decide(scene);
-    assert_int_equal(result(plan), MODEL_ABORTED);
-    assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].reason, REASON_SpecChanged);
-    assert_true(plan->wake_ms != INT64_MAX);
-    scene_adopt(scene);
-    plan = scene_decide(scene);
+    assert_int_equal(result(plan), MODEL_NO_VERDICT);
     assert_string_equal(plan->status.run.id, "newrun0001");
     assert_int_equal(plan->status.history_count, 1);
     assert_string_equal(plan->status.history[0].run, SCENE_RUN);
+    assert_int_equal(plan->status.history[0].result, MODEL_ABORTED);
+    assert_int_equal(plan->status.history[0].reason, REASON_SpecChanged);
+    assert_true(scene_has_event(plan, "SpecChanged") && scene_has_event(plan, "RunStarted"));
+    assert_string_equal(plan->events[0].run, SCENE_RUN);
+    assert_string_equal(plan->events[1].run, "newrun0001");
     scene_free(scene);
 }
 
