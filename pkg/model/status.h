@@ -120,13 +120,15 @@ struct model_history {
 };
 #define MODEL_HISTORY_MAX 5
 
+#define MODEL_TOKEN_MAX 256 /* of lastHandledReverify, in bytes */
+
 struct model_status {
     bool present; /* false: never written by us */
     int64_t observed_generation;
     enum model_stage stage;
     enum model_verdict result;
     char message[201];
-    char last_handled_reverify[64];
+    char last_handled_reverify[MODEL_TOKEN_MAX + 1];
     struct model_run run;
     struct model_stage_status stages[MODEL_STAGES];
     struct model_history history[MODEL_HISTORY_MAX]; /* newest first */

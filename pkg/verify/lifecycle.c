@@ -100,6 +100,21 @@ static void lifecycle_keep_left(struct turn *t, const struct model_run *before, 
     run->have_left[side] = before->have_left[side] && dv_streq(before->left_of[side], run->left_of[side]);
 }
 
+/* A token as the status keeps it. One that is too long for it is cut between characters, and its hash tells it from others that begin
+ * alike. */
+static const char *lifecycle_token(const char *reverify, char out[MODEL_TOKEN_MAX + 1])
+{
+    size_t len = strlen(reverify);
+    size_t keep = MODEL_TOKEN_MAX - 17;
+    (void)dv_strlcpy(out, reverify, MODEL_TOKEN_MAX + 1);
+    if (len > MODEL_TOKEN_MAX) {
+        while (keep > 0 && ((unsigned char)reverify[keep] & 0xc0) == 0x80)
+            keep--;
+        (void)dv_format(out + keep, 18, "#%016llx", (unsigned long long)dv_hash64(DV_HASH_INIT, reverify, len));
+    }
+    return dv_utf8_clean(out);
+}
+
 static void lifecycle_start(struct turn *t)
 {
     struct model_status *st = t->st;
@@ -121,7 +136,7 @@ static void lifecycle_start(struct turn *t)
     st->stage = STAGE_PREFLIGHT;
     st->result = MODEL_NO_VERDICT;
     if (t->s->reverify != NULL)
-        (void)dv_strlcpy(st->last_handled_reverify, t->s->reverify, sizeof st->last_handled_reverify);
+        (void)lifecycle_token(t->s->reverify, st->last_handled_reverify);
     turn_event(t, false, "RunStarted", "run %s started", run->id);
 }
 
@@ -150,7 +165,8 @@ bool lifecycle_wanted(const struct verify_snapshot *s, const struct model_status
         return false;
     if (st->run.id[0] == '\0')
         return true;
-    if (s->reverify != NULL && s->reverify[0] != '\0' && strncmp(s->reverify, st->last_handled_reverify, 63) != 0)
+    char token[MODEL_TOKEN_MAX + 1];
+    if (s->reverify != NULL && s->reverify[0] != '\0' && !dv_streq(lifecycle_token(s->reverify, token), st->last_handled_reverify))
         return true;
     bool mended = st->result == MODEL_ABORTED && st->stages[st->stage].reason == REASON_InvalidSpec;
     return st->result != MODEL_PASSED && (mended || !dv_streq(st->run.spec_hash, s->spec->hash));

@@ -183,6 +183,27 @@ void people_reverify_during_a_run(void **state)
     people_end(world);
 }
 
+/* The character at the 64th byte is cut by nobody, and the token is used up. */
+void people_reverify_with_a_long_token(void **state)
+{
+    (void)state;
+    static const char token[] = "tweede-controle-na-de-wijziging-van-de-connector-instellingen-\xc3\xa9-x";
+    char act[sizeof token + 16];
+    char first[16];
+    char second[16];
+    struct world *world = sim_world(&(struct sim_setup){.seed = 4});
+    people_drive(world, people_ready, "Ready");
+    world_act(world, dv_format(act, sizeof act, "reverify=%s", token));
+    people_drive(world, people_settling, "a second run");
+    people_run_id(world, first);
+    people_drive(world, people_ready, "Ready again");
+    (void)sim_drive(world, NULL, 120000);
+    people_run_id(world, second);
+    assert_string_equal(first, second);
+    assert_string_equal(world_status_text(world, "lastHandledReverify"), token);
+    people_end(world);
+}
+
 void people_run_again_after_failure(void **state)
 {
     (void)state;

@@ -72,20 +72,46 @@ static void reverify_starts_one_run_a_token(void **state)
     scene_free(scene);
 }
 
+/* The status as it is read again: what decides is what was stored. */
+static void stored(struct scene *scene)
+{
+    json_t *json = model_status_encode(&scene->plan.status, scene->spec);
+    struct model_status again;
+    assert_true(strlen(json_string_value(json_object_get(json, "lastHandledReverify"))) <= MODEL_TOKEN_MAX);
+    model_status_decode(json, &again);
+    (void)dv_strlcpy(scene->status.last_handled_reverify, again.last_handled_reverify, sizeof scene->status.last_handled_reverify);
+    model_status_clear(&again);
+    json_decref(json);
+}
+
+static void taken_once(struct scene *scene, const char *token)
+{
+    scene->s.reverify = token;
+    assert_string_equal(scene_decide(scene)->status.run.id, "newrun0001");
+    stored(scene);
+    assert_string_equal(scene_decide(scene)->status.run.id, SCENE_RUN);
+}
+
+/* Wherever a cut falls, of whatever length: each token starts one run, and one that begins alike another. */
 static void long_tokens_are_told_apart_and_taken_once(void **state)
 {
     (void)state;
-    char token[200];
-    memset(token, 't', sizeof token - 1);
-    token[sizeof token - 1] = '\0';
-    struct scene *scene = scene_new();
-    end_run(scene, MODEL_FAILED);
-    scene->s.reverify = token;
-    (void)scene_decide(scene);
-    (void)dv_strlcpy(scene->status.last_handled_reverify, scene->plan.status.last_handled_reverify,
-                     sizeof scene->status.last_handled_reverify);
-    assert_string_equal(scene_decide(scene)->status.run.id, SCENE_RUN);
-    scene_free(scene);
+    static const size_t lengths[] = {62, 63, 64, 200, 255, 256, 257, 300, 4096};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        for (size_t shift = 0; shift < 3; shift++) {
+            struct scene *scene = scene_new();
+            char *token = dv_alloc(lengths[i] + 4);
+            end_run(scene, MODEL_FAILED);
+            memset(token, 't', shift);
+            for (size_t at = shift; at < lengths[i]; at += 3)
+                memcpy(token + at, "\xe2\x82\xac", 3);
+            taken_once(scene, token);
+            memset(token + shift + (lengths[i] - shift - 1) / 3 * 3, 'x', 3);
+            taken_once(scene, token);
+            free(token);
+            scene_free(scene);
+        }
+    }
 }
 
 /* A run switches distribution off first: after a pass only a person starts one. */
