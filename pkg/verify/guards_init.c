@@ -219,7 +219,7 @@ void remember_before(struct turn *t)
         run->have_before[side] = true;
         run->have_left[side] = init_as_left(t, (enum model_side)side); /* until this run writes them itself */
         if (interrupts)
-            turn_event(t, true, "DistributionInterrupted", "distribution of %s is on and is switched off now for the verification",
+            turn_event(t, true, "DistributionInterrupted", "run %s: distribution of %s is on and is switched off now", run->id,
                        turn_name(t, (enum model_side)side));
     }
 }

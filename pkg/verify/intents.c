@@ -88,7 +88,8 @@ static void intent_done(struct turn *t)
             t->st->run.have_left[intent->side] = true;
         }
         evidence_values(t, intent->side, true);
-        turn_event(t, false, "ValuesPatched", "values of %s written for step %s", turn_name(t, intent->side), t->m->step);
+        turn_event(t, false, "ValuesPatched", "run %s: values of %s written for step %s", t->st->run.id, turn_name(t, intent->side),
+                   t->m->step);
     }
     if (intent->kind == INTENT_COMMIT)
         t->m->step_since_ms = t->m->effect_ms; /* what follows is waited for from our request's answer on */

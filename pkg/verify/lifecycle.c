@@ -70,6 +70,15 @@ static void lifecycle_remember(struct model_status *st)
     st->history_count = keep + 1;
 }
 
+/* A warning where a person should act: not on what people did themselves, nor again on a loop that was told when it was seen. */
+static void lifecycle_tell_end(struct turn *t, enum model_verdict verdict, enum model_reason reason)
+{
+    bool told = reason == REASON_LoopDetected && dv_streq(t->m->step, "DisableLast");
+    bool asked_for = reason == REASON_Aborted || reason == REASON_SpecChanged;
+    turn_event(t, !told && !asked_for, told ? "RunFailed" : model_reason_name(reason), "run %s ended %s in stage %s: %s", t->st->run.id,
+               model_verdict_name(verdict), model_stage_name(t->st->stage), t->said);
+}
+
 void lifecycle_finish(struct turn *t, enum model_verdict verdict, enum model_reason reason)
 {
     struct model_status *st = t->st;
@@ -84,8 +93,7 @@ void lifecycle_finish(struct turn *t, enum model_verdict verdict, enum model_rea
         turn_event(t, false, "RunPassed", "run %s: all nine stages passed", st->run.id);
     } else {
         texts_end(st->message, sizeof st->message, model_stage_name(st->stage), t->said, reason);
-        turn_event(t, true, model_reason_name(reason), "run %s ended %s in stage %s: %s", st->run.id, model_verdict_name(verdict),
-                   model_stage_name(st->stage), t->said);
+        lifecycle_tell_end(t, verdict, reason);
     }
     lifecycle_remember(st);
     t->p->release = true;
@@ -287,6 +295,14 @@ static void lifecycle_crd_too_old(struct turn *t)
     lifecycle_break(t, MODEL_ERROR, REASON_CRDTooOld, t->s->crd_too_old);
 }
 
+static void lifecycle_go_stale(struct turn *t, const char *why)
+{
+    static const char todo[] = "distverify.io/reverify starts a new run, which interrupts distribution";
+    (void)dv_format(t->st->message, sizeof t->st->message, "stale: %s; %s", why, todo);
+    if (!lifecycle_was_stale(t->s->status))
+        turn_event(t, true, "Stale", "run %s passed and is stale: %s; %s", t->st->run.id, why, todo);
+}
+
 void lifecycle_decide(struct turn *t)
 {
     char why[160];
@@ -306,8 +322,7 @@ void lifecycle_decide(struct turn *t)
     } else if (lifecycle_wanted(t->s, t->st)) {
         lifecycle_begin(t);
     } else if (lifecycle_stale(t->s, t->st, why, sizeof why)) {
-        (void)dv_format(t->st->message, sizeof t->st->message,
-                        "stale: %s; distverify.io/reverify starts a new run, which interrupts distribution", why);
+        lifecycle_go_stale(t, why);
     } else if (t->st->result == MODEL_PASSED) {
         lifecycle_pending(t, LIFECYCLE_PASSED); /* what had changed is as it was again */
     }

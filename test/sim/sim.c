@@ -131,6 +131,7 @@ static size_t named_tests(struct CMUnitTest *tests)
                                               cmocka_unit_test(people_reverify_during_a_run),
                                               cmocka_unit_test(people_reverify_with_a_long_token),
                                               cmocka_unit_test(people_run_again_after_failure),
+                                              cmocka_unit_test(people_are_told_once),
                                               cmocka_unit_test(people_delete_in_mid_run),
                                               cmocka_unit_test(people_delete_while_unreachable),
                                               cmocka_unit_test(people_recreated),

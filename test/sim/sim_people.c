@@ -217,6 +217,33 @@ void people_run_again_after_failure(void **state)
     people_end(world);
 }
 
+static int people_events(struct world *world, const char *reason)
+{
+    int count = 0;
+    for (size_t i = 0; i < json_array_size(world->happened); i++)
+        count += dv_streq(json_string_value(json_array_get(world->happened, i)), reason);
+    return count;
+}
+
+/* One event for each happening: neither a loop nor its end is told twice, and a pass goes stale once. */
+void people_are_told_once(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 17, .script = "a:md.ignoreFlags=1; b:md.ignoreFlags=1"});
+    people_drive(world, sim_finished, "the end");
+    (void)sim_drive(world, NULL, 60000);
+    assert_int_equal(people_events(world, "LoopDetected"), 1);
+    assert_int_equal(people_events(world, "RunFailed"), 1);
+    people_end(world);
+    world = sim_world(&(struct sim_setup){.seed = 17});
+    people_drive(world, people_ready, "Ready");
+    world_act(world, "spec=checks.settle:4s");
+    people_drive(world, people_stale, "Stale");
+    (void)sim_drive(world, NULL, 600000);
+    assert_int_equal(people_events(world, "Stale"), 1);
+    people_end(world);
+}
+
 /* ---------------------------------------------------------------- deletion */
 
 void people_delete_in_mid_run(void **state)

@@ -7,6 +7,7 @@ void people_spec_change_is_no_end(void **state);
 void people_stale_then_reverify(void **state);
 void people_reverify_during_a_run(void **state);
 void people_reverify_with_a_long_token(void **state);
+void people_are_told_once(void **state);
 void people_delete_in_mid_run(void **state);
 void people_delete_while_unreachable(void **state);
 void people_two_on_one_distributor(void **state);

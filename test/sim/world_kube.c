@@ -313,6 +313,8 @@ static void kube_create(struct world *world, struct kube_request *request)
         return;
     }
     world->counts.events++;
+    if (!dv_starts_with(json_string_value(json_object_get(request->body, "note")), "run "))
+        world_break(world, "the event %s names no run", json_string_value(json_object_get(request->body, "reason")));
     json_array_append(world->happened, json_object_get(request->body, "reason"));
 }
 

@@ -492,6 +492,17 @@ static inline bool scene_has_event(const struct verify_plan *plan, const char *r
     return false;
 }
 
+/* The one event of this reason; NULL: none, or more than one. */
+static inline const struct verify_event *scene_event(const struct verify_plan *plan, const char *reason)
+{
+    const struct verify_event *found = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < plan->event_count; i++)
+        if (dv_streq(plan->events[i].reason, reason) && ++count > 0)
+            found = &plan->events[i];
+    return count == 1 ? found : NULL;
+}
+
 static inline void scene_run_case(const struct scene_case *item)
 {
     struct scene *scene = scene_new();

@@ -279,7 +279,10 @@ static void changes_after_a_pass_make_it_stale(void **state)
     expect(scene_decide(scene), "Ready", "True", "Passed");
     scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_OFF;
     stale(scene);
+    assert_true(scene_event(&scene->plan, "Stale")->warning);
+    assert_non_null(strstr(scene_event(&scene->plan, "Stale")->note, "interrupts distribution"));
     scene_adopt(scene);
+    assert_int_equal(scene_decide(scene)->event_count, 0); /* once */
     scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_ON;
     const struct verify_plan *back = scene_decide(scene);
     expect(back, "Ready", "True", "Passed");

@@ -179,6 +179,7 @@ static void abort_names_its_run(void **state)
     assert_int_equal(plan->status.stages[STAGE_LAG_DRAINED].reason, REASON_Aborted);
     assert_true(plan->release);
     assert_false(plan->act);
+    assert_false(scene_event(plan, "Aborted")->warning); /* by whoever asked for it */
     scene_free(scene);
 }
 
@@ -196,6 +197,7 @@ static void a_changed_spec_ends_the_run_and_starts_another(void **state)
     assert_int_equal(plan->status.history[0].result, MODEL_ABORTED);
     assert_int_equal(plan->status.history[0].reason, REASON_SpecChanged);
     assert_true(scene_has_event(plan, "SpecChanged") && scene_has_event(plan, "RunStarted"));
+    assert_false(scene_event(plan, "SpecChanged")->warning);
     assert_string_equal(plan->events[0].run, SCENE_RUN);
     assert_string_equal(plan->events[1].run, "newrun0001");
     scene_free(scene);
