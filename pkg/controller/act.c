@@ -61,9 +61,10 @@ void act_patched(struct entry *entry, enum model_side side, const struct port_ku
 {
     if (event->err.kind == DV_ERR_NONE && event->json != NULL) {
         const json_t *version = json_object_get(json_object_get(event->json, "metadata"), "resourceVersion");
-        entry->side[side].values_floor = ctl_version(json_string_value(version));
+        entry->side[side].stamp[VF_VALUES].as_of_ms = ctl_now(entry->ctl).mono_ms; /* a list begun before does not hold against it */
         target_item(entry, side, event->json);
-        entry->side[side].stamp[VF_VALUES].as_of_ms = ctl_now(entry->ctl).mono_ms;
+        if (ctl_version(json_string_value(version)) > entry->side[side].values_floor)
+            entry->side[side].values_floor = ctl_version(json_string_value(version));
     }
     act_done(entry, &event->err);
 }

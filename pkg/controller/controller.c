@@ -149,7 +149,7 @@ static void controller_on_resources(struct controller *ctl, const struct port_ku
     char *key = NULL;
     switch (event->kind) {
     case PORT_KUBE_ITEM:
-        entry = entry_take(ctl, event->json);
+        entry = entry_take(ctl, event->json, true);
         if (entry != NULL)
             entry_due_now(entry);
         break;
@@ -162,10 +162,12 @@ static void controller_on_resources(struct controller *ctl, const struct port_ku
         break;
     case PORT_KUBE_SYNCED:
         ctl->synced = true;
+        ctl->lost_ms = 0;
         ctl->options.wake(ctl->options.arg);
         controller_ready(ctl, true, NULL);
         break;
     case PORT_KUBE_TROUBLE:
+        ctl->lost_ms = ctl_now(ctl).mono_ms;
         dv_log(DV_LOG_WARN, "cannot watch DistributionVerifications", "error", event->err.text, NULL);
         controller_ready(ctl, ctl->synced, event->err.text);
         break;

@@ -90,7 +90,16 @@ static void entry_take_meta(struct entry *entry, const json_t *meta)
     entry_set(&entry->abort_id, entry_text(annotations, "distverify.io/abort"));
 }
 
-struct entry *entry_take(struct controller *ctl, const json_t *object)
+/* The answer to a write and the watch come on two connections: what is older than what is known already is not looked at. But a store that
+ * was put back from a backup counts from a lower version on: what is listed anew, asked for after all that is known, is taken as it is. */
+static bool entry_is_outdated(const struct entry *entry, int64_t version, bool listed)
+{
+    if (listed && entry->ctl->lost_ms > entry->taken_ms)
+        return false;
+    return version >= 0 && (version < entry->version_floor || version < ctl_version(entry->version));
+}
+
+struct entry *entry_take(struct controller *ctl, const json_t *object, bool listed)
 {
     const json_t *meta = json_object_get(object, "metadata");
     const char *ns = entry_text(meta, "namespace");
@@ -108,9 +117,11 @@ struct entry *entry_take(struct controller *ctl, const json_t *object)
     if (entry == NULL)
         entry = entry_new(ctl, ns, name);
     int64_t version = ctl_version(entry_text(meta, "resourceVersion"));
-    /* The answer to a write and the watch come on two connections: what is older than what is known already is not looked at. */
-    if (version >= 0 && (version < entry->version_floor || version < ctl_version(entry->version)))
+    if (entry_is_outdated(entry, version, listed))
         return NULL;
+    if (version < entry->version_floor)
+        entry->version_floor = 0;
+    entry->taken_ms = ctl_now(ctl).mono_ms;
     entry_set(&entry->uid, entry_text(meta, "uid"));
     entry_take_meta(entry, meta);
     entry_take_spec(entry, json_object_get(object, "spec"));

@@ -93,6 +93,7 @@ struct ctl_side {
     bool values_known;
     char *values_text;
     size_t values_len;
+    char values_uid[64];  /* of the object that the next two are about; versions of two objects compare to nothing */
     int64_t values_floor; /* items older than this resourceVersion are not looked at: we wrote a newer one */
     struct fact_connect *connect;
     struct fact_connector **connectors;
@@ -114,6 +115,7 @@ struct entry {
     char *key; /* "namespace/name" */
     char *ns, *name, *uid, *version;
     int64_t version_floor;
+    int64_t taken_ms; /* monotonic: the resource was last heard of, by watch or as an answer */
     int64_t generation;
     bool deleting, gone, has_finalizer;
     json_t *finalizers; /* as seen; NULL */
@@ -154,6 +156,7 @@ struct controller {
     size_t order_count;
     size_t order_next;
     bool synced;
+    int64_t lost_ms; /* monotonic: the watch on the resources was lost and has not listed anew yet; 0: it is in step */
 };
 
 /* controller.c */
@@ -167,7 +170,8 @@ int64_t ctl_version(const char *resource_version);    /* -1 when it is no number
 bool ctl_json_same(const json_t *a, const json_t *b); /* numbers by value: an API server writes 1.0 as 1 */
 
 /* entry.c */
-struct entry *entry_take(struct controller *ctl, const json_t *object); /* found or made, brought up to date; NULL: outdated */
+/* Found or made, brought up to date; NULL: outdated. listed: by the watch, whose list after a loss is right whatever its versions say. */
+struct entry *entry_take(struct controller *ctl, const json_t *object, bool listed);
 void entry_remove(struct entry *entry);
 /* A run is under way, or its start is: a status that is being written, or was without an answer, counts as written. */
 bool entry_runs(const struct entry *entry);

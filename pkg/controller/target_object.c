@@ -115,6 +115,17 @@ static bool target_allowed(const struct entry *entry, enum model_side side, cons
     return dv_streq(allowed, entry->ns);
 }
 
+/* The answer to our patch and the watch come on two connections: what is older than what is known is not looked at. Versions tell nothing
+ * about another object (the kubeconfig leads to another cluster now, or it was made anew), nor once the watch lists anew after it was lost,
+ * asked for after all that is known: a store that was put back from a backup counts from a lower version on. */
+static bool target_is_outdated(const struct ctl_side *facts, const char *uid, int64_t number)
+{
+    const struct verify_stamp *stamp = &facts->stamp[VF_VALUES];
+    if (!dv_streq(facts->values_uid, uid) || stamp->failed_ms > stamp->as_of_ms)
+        return false;
+    return number >= 0 && (number < facts->values_floor || number < ctl_version(facts->values.version));
+}
+
 void target_item(struct entry *entry, enum model_side side, const json_t *object)
 {
     struct ctl_side *facts = &entry->side[side];
@@ -122,8 +133,14 @@ void target_item(struct entry *entry, enum model_side side, const json_t *object
     const json_t *meta = json_object_get(object, "metadata");
     const char *version = json_string_value(json_object_get(meta, "resourceVersion"));
     int64_t number = ctl_version(version);
-    if (number >= 0 && (number < facts->values_floor || number < ctl_version(facts->values.version)))
-        return; /* the answer to our patch and the watch come on two connections */
+    const char *uid = json_string_value(json_object_get(meta, "uid"));
+    if (uid == NULL)
+        uid = "";
+    if (target_is_outdated(facts, uid, number))
+        return;
+    if (!dv_streq(facts->values_uid, uid) || number < facts->values_floor)
+        facts->values_floor = 0;
+    (void)dv_strlcpy(facts->values_uid, uid, sizeof facts->values_uid);
     target_clear(facts);
     facts->values_known = true;
     facts->values.found = true;

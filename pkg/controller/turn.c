@@ -333,7 +333,7 @@ static void turn_looked(struct entry *entry, const struct port_kube_event *event
     }
     entry->unsure = NULL;
     if (event->err.kind == DV_ERR_NONE && dv_streq(uid, entry->uid)) {
-        (void)entry_take(entry->ctl, event->json);
+        (void)entry_take(entry->ctl, event->json, false);
         json_t *status = schema_status(entry, &plan->status);
         turn_take_version(entry, event->json);
         if (ctl_json_same(status, entry->status_json))
@@ -375,7 +375,7 @@ void turn_answer(struct entry *entry, const struct port_kube_event *event, enum 
     } else if (event->json != NULL && json_is_object(json_object_get(event->json, "spec"))) {
         entry->failures = 0;
         entry->not_before_ms = 0;
-        (void)entry_take(entry->ctl, event->json);
+        (void)entry_take(entry->ctl, event->json, false);
         turn_take_version(entry, event->json);
     }
     if (plan != NULL && event->err.kind == DV_ERR_NONE)

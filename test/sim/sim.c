@@ -144,6 +144,8 @@ static size_t named_tests(struct CMUnitTest *tests)
                                               cmocka_unit_test(people_invalid_spec_is_corrected),
                                               cmocka_unit_test(people_suspended_from_the_start),
                                               cmocka_unit_test(people_lag_of_the_whole_group),
+                                              cmocka_unit_test(people_store_from_a_backup),
+                                              cmocka_unit_test(people_other_cluster_behind_the_kubeconfig),
                                               cmocka_unit_test(people_crd_too_old),
                                               cmocka_unit_test(kills_at_effects),
                                               cmocka_unit_test(kills_at_events),

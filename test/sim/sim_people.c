@@ -530,6 +530,59 @@ void people_crd_too_old(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- versions that mean nothing any more */
+
+static void people_set_version(json_t *object, size_t version)
+{
+    char text[24];
+    json_object_set_new(json_object_get(object, "metadata"), "resourceVersion", json_string(dv_format(text, sizeof text, "%zu", version)));
+}
+
+/* The API server's store was put back from a backup: all versions are lower than those that are known. */
+void people_store_from_a_backup(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 18});
+    people_drive(world, people_ready, "Ready");
+    world_act(world, "api.down");
+    (void)sim_drive(world, NULL, 5000);
+    for (size_t i = 0; i < world->object_count; i++)
+        people_set_version(world->objects[i].json, i + 1);
+    world->version = 100;
+    DV_CLEANUP_FREE char *text = world_values_text(world, MODEL_A);
+    char *on = strstr(text, "true");
+    assert_non_null(on);
+    memcpy(on, "null", 4);
+    world_values_write(world, MODEL_A, text, "restore");
+    world_api_down(world, 0, false);
+    people_drive(world, people_stale, "Stale");
+    world_act(world, "reverify=after-the-restore");
+    (void)sim_drive(world, NULL, LIMIT_MS);
+    assert_string_equal(world_status_text(world, "lastHandledReverify"), "after-the-restore");
+    assert_true(sim_finished(world));
+    people_end(world);
+}
+
+/* The kubeconfig leads to another cluster now: another object, whose versions compare to nothing. */
+void people_other_cluster_behind_the_kubeconfig(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 19, .two = true});
+    people_drive(world, people_ready, "Ready");
+    for (size_t i = 0; i < world->object_count; i++) {
+        struct world_object *object = &world->objects[i];
+        if (!dv_streq(object->name, "dc2-distributor-values"))
+            continue;
+        json_object_set_new(json_object_get(object->json, "metadata"), "uid", json_string("uid-elsewhere"));
+        json_object_set_new(json_object_get(object->json, "data"), "values.yaml", json_string(""));
+        people_set_version(object->json, 5);
+        world_changed(world, object, false);
+    }
+    (void)sim_drive(world, NULL, 5000);
+    assert_string_equal(sim_condition(world, WORLD_RESOURCE, "Ready", "reason"), "Stale");
+    people_end(world);
+}
+
 /* ---------------------------------------------------------------- lag over all topics */
 
 /* The Message Distributor's group of one side has read another topic up to `left` records before its end. */

@@ -22,5 +22,7 @@ void people_suspended_from_the_start(void **state);
 void people_crd_too_old(void **state);
 void people_recreated(void **state);
 void people_lag_of_the_whole_group(void **state);
+void people_store_from_a_backup(void **state);
+void people_other_cluster_behind_the_kubeconfig(void **state);
 
 #endif
