@@ -137,10 +137,25 @@ static void evidence_group_lag(const struct turn *t, const struct verify_side *f
     const struct verify_stamp *stamp = &facts->stamp[VF_GROUP_LAG];
     if (stamp->as_of_ms == 0 || stamp->as_of_ms < t->m->step_since_ms)
         return;
-    json_object_set_new(item, "groupLag", json_integer(facts->group_lag.records));
+    if (facts->group_lag.partitions > 0) /* nothing counted is not nothing behind */
+        json_object_set_new(item, "groupLag", json_integer(facts->group_lag.records));
     json_object_set_new(item, "groupPartitions", json_integer(facts->group_lag.partitions));
     if (facts->group_lag.unseen > 0)
         json_object_set_new(item, "groupPartitionsUnseen", json_integer(facts->group_lag.unseen));
+}
+
+/* Records behind on the test topic; -1: not known, since the group has no commit on a partition that holds records. */
+static int64_t evidence_lag_of(const struct verify_side *facts)
+{
+    int64_t lag = 0;
+    for (int32_t p = 0; p < facts->test_log->partitions; p++) {
+        int64_t commit = facts->md_commits->high[p];
+        int64_t end = facts->test_log->high[p];
+        if (commit < 0 && facts->test_log->low != NULL && end > facts->test_log->low[p])
+            return -1;
+        lag += commit >= 0 && end > commit ? end - commit : 0;
+    }
+    return lag;
 }
 
 static void evidence_lag(struct turn *t)
@@ -154,15 +169,13 @@ static void evidence_lag(struct turn *t)
         if (facts->md_commits == NULL || facts->test_log == NULL || group == NULL ||
             facts->test_log->partitions != facts->md_commits->partitions)
             continue;
-        int64_t lag = 0;
-        for (int32_t p = 0; p < facts->test_log->partitions; p++)
-            if (facts->md_commits->high[p] >= 0 && facts->test_log->high[p] > facts->md_commits->high[p])
-                lag += facts->test_log->high[p] - facts->md_commits->high[p];
+        int64_t lag = evidence_lag_of(facts);
         json_t *item = json_object();
         json_object_set_new(item, "cluster", json_string(turn_name(t, (enum model_side)side)));
         json_object_set_new(item, "group", json_string(group->name));
         json_object_set_new(item, "topic", json_string(turn_cluster(t, (enum model_side)side)->topic));
-        json_object_set_new(item, "lag", json_integer(lag));
+        if (lag >= 0)
+            json_object_set_new(item, "lag", json_integer(lag));
         evidence_group_lag(t, facts, item);
         json_array_append_new(list, item);
     }

@@ -639,6 +639,25 @@ static void lag_over_all_topics_is_not_known(void **state)
     scene_free(scene);
 }
 
+/* What is not known is left out: nothing counted is not nothing behind. */
+static void lag_that_is_not_known_is_not_told(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_LAG_DRAINED, "Counted");
+    group_lag_late(scene);
+    for (int side = 0; side < MODEL_SIDES; side++)
+        scene->s.side[side].group_lag = (struct fact_group_lag){.unseen = 5};
+    scene->side[MODEL_A].md.high[0] = -1;
+    scene->side[MODEL_B].md.high[0] = -1;
+    scene->side[MODEL_B].test_log.low[0] = scene->side[MODEL_B].test_log.high[0];
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(evidence_number(plan, 0, "lag"), -1);
+    assert_int_equal(evidence_number(plan, 1, "lag"), 0);
+    assert_int_equal(evidence_number(plan, 0, "groupLag"), -1);
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -652,6 +671,7 @@ int main(void)
         cmocka_unit_test(lag_over_all_topics_is_reported),
         cmocka_unit_test(lag_over_all_topics_is_not_known),
         cmocka_unit_test(lag_needs_records_that_count),
+        cmocka_unit_test(lag_that_is_not_known_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
