@@ -66,7 +66,8 @@ enum port_kube_event_kind {
     PORT_KUBE_ANSWER,  /* to call */
     PORT_KUBE_ITEM,    /* watch: object is there, new or changed (json) */
     PORT_KUBE_GONE,    /* watch: object is gone (ns, name; json is its last state or NULL) */
-    PORT_KUBE_SYNCED,  /* watch: the first full list was delivered, or a new one after 410: what is not in it came as GONE; log: can be read again */
+    PORT_KUBE_SYNCED,  /* watch: the first full list was delivered, or a new one after 410: what is not in it came as GONE; log: can be read
+                          again */
     PORT_KUBE_TROUBLE, /* watch or log: cannot be served now (err); it goes on trying by itself. The store is kept */
     PORT_KUBE_LINES,   /* log: whole lines (text, len), without the last line break */
     PORT_KUBE_LOG_END, /* log: the container's log ended, or the pod is gone */
