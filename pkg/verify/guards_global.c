@@ -511,10 +511,16 @@ bool group_active(struct turn *t)
     for (int side = 0; side < MODEL_SIDES; side++) {
         (void)turn_fresh(t, (enum model_side)side, VF_GROUPS, 0);
         const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
-        if (group == NULL || group->members == 0)
+        if (group == NULL || (group->members == 0 && !turn_group_hidden(group)))
             continue;
-        turn_say(t, "group %s on %s has %d members; the offset proof needs it without any", group->name,
-                 turn_name(t, (enum model_side)side), group->members);
+        if (group->members == 0)
+            turn_say(t,
+                     "group %s on %s has come to use the new consumer protocol, so somebody joined it; the offset proof needs it without "
+                     "members",
+                     group->name, turn_name(t, (enum model_side)side));
+        else
+            turn_say(t, "group %s on %s has %d members; the offset proof needs it without any", group->name,
+                     turn_name(t, (enum model_side)side), group->members);
         return true;
     }
     return false;

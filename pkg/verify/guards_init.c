@@ -146,10 +146,9 @@ bool group_not_empty(struct turn *t)
         const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
         if (group == NULL)
             continue;
-        bool unknown = group->listed && group->state == FACT_GROUP_DEAD;
-        if (group->members == 0 && !unknown)
+        if (group->members == 0 && !turn_group_hidden(group))
             continue;
-        if (unknown)
+        if (turn_group_hidden(group))
             turn_say(t, "group %s on %s uses the new consumer protocol and cannot be described; use another test group", group->name,
                      turn_name(t, (enum model_side)side));
         else

@@ -260,6 +260,11 @@ const struct fact_group *turn_group(const struct turn *t, enum model_side side, 
     return groups != NULL ? &groups[which] : NULL;
 }
 
+bool turn_group_hidden(const struct fact_group *group)
+{
+    return group->listed && group->state == FACT_GROUP_DEAD;
+}
+
 size_t turn_batch(const struct turn *t, enum model_side side)
 {
     const struct model_run *run = &t->st->run;

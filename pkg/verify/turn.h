@@ -117,6 +117,7 @@ bool turn_wants_connector(const struct turn *t, enum model_side side, enum model
 bool turn_declared(const struct turn *t, enum model_side side, const struct model_switches *want);
 const struct verify_connector *turn_connector(const struct turn *t, enum model_side side, enum model_connector connector);
 const struct fact_group *turn_group(const struct turn *t, enum model_side side, int which);
+bool turn_group_hidden(const struct fact_group *group); /* listed but Dead: of the new protocol, and who is in it is not known */
 
 /* Opens an intent; the effect is started once the status that holds it is written. */
 void intent_values(struct turn *t, enum model_side side);

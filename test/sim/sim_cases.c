@@ -224,6 +224,8 @@ const struct sim_case sim_cases[] = {
     UNSURE("timestamps-out-of-order", "@OffsetsAtoB.Before b:topic.future=1; @OffsetsAtoB.Before+200 b:topic.noise=30",
            "TimestampsOutOfOrder", "OffsetsAtoB", "11110", "11101", "out-of-order"),
     UNSURE("group-gets-members", "@OffsetsAtoB.Before b:group.members=1", "GroupActive", "OffsetsAtoB", "11110", "11101", "members"),
+    UNSURE("group-gets-new-protocol-members", "@OffsetsAtoB.Before b:group.newProtocol", "GroupActive", "OffsetsAtoB", "11110", "11101",
+           "new consumer protocol"),
     FAILED("offset-distributor-fails", "@OffsetsAtoB.DistributorHeld a:task.fail=od", "TaskFailed", "OffsetsAtoB", "11110", "11101",
            "Offset Distributor"),
     FAILED("offset-committer-fails", "@OffsetsAtoB.Moved b:task.fail=oc", "TaskFailed", "OffsetsAtoB", "11110", "11101",

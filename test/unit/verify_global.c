@@ -517,6 +517,23 @@ static void member(struct scene *scene)
     scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].members = 2;
 }
 
+static void member_of_the_new_protocol(struct scene *scene)
+{
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].state = FACT_GROUP_DEAD;
+}
+
+static void member_of_the_new_protocol_again(struct scene *scene)
+{
+    member_of_the_new_protocol(scene);
+    scene->status.stages[STAGE_OFFSETS_A_TO_B].attempts = 1 + (int)scene->spec->retries;
+}
+
+static void group_not_there(struct scene *scene)
+{
+    member_of_the_new_protocol(scene);
+    scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].listed = false;
+}
+
 static void stuck(struct scene *scene)
 {
     scene->side[MODEL_B].stable[1] = 90;
@@ -542,6 +559,11 @@ static void stuck_elsewhere_since(struct scene *scene)
 static const struct scene_case others[] = {
     {"member", STAGE_OFFSETS_A_TO_B, "Before", member, WANT_RETRY, REASON_None, "Start"},
     {"member, other stage", WAITS, member, WANT_STEP, REASON_None, "Arrive"},
+    {"member of the new protocol", STAGE_OFFSETS_A_TO_B, "Moved", member_of_the_new_protocol, WANT_RETRY, REASON_None, "Start"},
+    {"member of the new protocol, other stage", WAITS, member_of_the_new_protocol, WANT_STEP, REASON_None, "Arrive"},
+    {"member of the new protocol, again", STAGE_OFFSETS_A_TO_B, "Moved", member_of_the_new_protocol_again, WANT_INCONCLUSIVE,
+     REASON_GroupActive, "test-group on dc2 has come to use the new consumer protocol"},
+    {"no such group", STAGE_OFFSETS_A_TO_B, "Before", group_not_there, WANT_STEP, REASON_None, "Before"},
     {"open transaction", WAITS, stuck, WANT_RETRY, REASON_None, "Produce"},
     {"not for long", WAITS, stuck_not_for_long, WANT_STEP, REASON_None, "Arrive"},
     {"it moves", WAITS, stuck_elsewhere_since, WANT_STEP, REASON_None, "Arrive"},
