@@ -77,7 +77,7 @@ static void ask_topic_config(struct fact_topic *topic, const char *name, const c
     }
 }
 
-/* Without DescribeConfigs on the topic its settings stay unknown: whether that matters is the asker's to judge. */
+/* Without DescribeConfigs on the topic its settings stay unknown: of the timestamps topic nobody needs them. */
 static void ask_topic_configs_got(struct kafka_op *op, rd_kafka_event_t *event)
 {
     if (!kafka_op_event_good(op, event))

@@ -4,6 +4,20 @@
 #include "base/mem.h"
 #include "verify/guards.h"
 
+/* The settings decide whether the test topic is suitable; without the right to read them nothing could be said of it. */
+static bool init_configs_refused(struct turn *t)
+{
+    EACH_SIDE (side) {
+        const struct verify_side *facts = &t->s->side[side];
+        if (facts->stamp[VF_TEST_TOPIC].as_of_ms == 0 || !facts->test_topic.found || facts->test_topic.configs_known)
+            continue;
+        turn_say(t, "Kafka cluster %s does not allow us DescribeConfigs on topic %s", turn_name(t, (enum model_side)side),
+                 turn_cluster(t, (enum model_side)side)->topic);
+        return true;
+    }
+    return false;
+}
+
 bool access_missing(struct turn *t)
 {
     EACH_SIDE (side) {
@@ -14,7 +28,7 @@ bool access_missing(struct turn *t)
                  turn_cluster(t, (enum model_side)side)->ns);
         return true;
     }
-    return false;
+    return init_configs_refused(t);
 }
 
 static bool init_connect_bad(struct turn *t, enum model_side side)

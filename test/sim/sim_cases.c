@@ -105,6 +105,7 @@ const struct sim_case sim_cases[] = {
     ERROR("authentication-failed", "a:kafka.refuse=auth", "AuthenticationFailed", "Preflight", "01000", "01000", "dc1"),
     ERROR("certificate-invalid", "a:kafka.refuse=cert", "CertificateInvalid", "Preflight", "01000", "01000", "dc1"),
     ERROR("kafka-right-missing", "b:kafka.denyAsk=4", "PermissionMissing", "Preflight", "01000", "01000", "dc2"),
+    ERROR("kafka-right-to-settings-missing", "b:topic.hideConfigs", "PermissionMissing", "Preflight", "01000", "01000", "DescribeConfigs"),
     ERROR("values-missing", "a:values.remove", "ValuesNotFound", "Preflight", "?????", "01000", "ConfigMap kafka/dc1-distributor-values"),
     ERROR("values-key-missing", "a:values.noKey", "ValuesNotFound", "Preflight", "?????", "01000", "values.yaml"),
     ERROR("values-invalid-yaml", "b:values.invalid", "ValuesInvalid", "Preflight", "01000", "?????", "dc2"),

@@ -132,6 +132,12 @@ static void fault_topic_compacted(const struct fault *f)
     world_topic(fault_kafka(f), WORLD_TOPIC)->fact.compacted = true;
 }
 
+static void fault_topic_hidden(const struct fault *f)
+{
+    struct fact_topic *fact = &world_topic(fault_kafka(f), WORLD_TOPIC)->fact;
+    *fact = (struct fact_topic){.found = true, .partitions = fact->partitions, .retention_ms = -1};
+}
+
 static void fault_topic_retention(const struct fault *f)
 {
     world_topic(fault_kafka(f), WORLD_TOPIC)->fact.retention_ms = f->number;
@@ -518,6 +524,7 @@ static const struct {
     {"topic.logAppend", fault_topic_log_append},
     {"topic.compacted", fault_topic_compacted},
     {"topic.retention", fault_topic_retention},
+    {"topic.hideConfigs", fault_topic_hidden},
     {"topic.openTransaction", fault_topic_open},
     {"topic.noise", fault_topic_noise},
     {"acl.deny", fault_acl_deny},

@@ -43,6 +43,25 @@ static void no_topic(struct scene *scene)
     scene->s.side[MODEL_B].test_topic = (struct fact_topic){0};
 }
 
+static void settings_refused(struct scene *scene)
+{
+    scene->s.side[MODEL_B].test_topic = (struct fact_topic){.found = true, .partitions = SCENE_PARTITIONS, .retention_ms = -1};
+}
+
+/* What is known is of an earlier look that is no longer vouched for. */
+static void settings_not_asked_yet(struct scene *scene)
+{
+    settings_refused(scene);
+    scene->s.side[MODEL_B].stamp[VF_TEST_TOPIC] = (struct verify_stamp){0};
+}
+
+/* The README gives no such right on the timestamps topic. */
+static void timestamps_settings_refused(struct scene *scene)
+{
+    EACH_SIDE (side)
+        scene->s.side[side].ts_topic.configs_known = false;
+}
+
 static void append_time(struct scene *scene)
 {
     scene->s.side[MODEL_A].test_topic.create_time = false;
@@ -138,6 +157,10 @@ static const struct scene_case preflight[] = {
     LOOK("long flush", long_flush, WANT_ERROR, InvalidSpec, "spec.deadlines.stage"),
     LOOK("same cluster", same_cluster, WANT_FAILED, SameKafkaCluster, "id id-a"),
     LOOK("no topic", no_topic, WANT_FAILED, TopicNotFound, "distribution-test does not exist on dc2"),
+    LOOK("settings refused", settings_refused, WANT_ERROR, PermissionMissing,
+         "Kafka cluster dc2 does not allow us DescribeConfigs on topic distribution-test"),
+    LOOK("settings not asked yet", settings_not_asked_yet, WANT_STEP, None, "Look"),
+    LOOK("settings of the timestamps topic refused", timestamps_settings_refused, WANT_STAGE, None, NULL),
     LOOK("append time", append_time, WANT_FAILED, TopicUnsuitable, "LogAppendTime"),
     LOOK("compacted", compacted, WANT_FAILED, TopicUnsuitable, "compacted"),
     LOOK("retention", short_retention, WANT_FAILED, TopicUnsuitable, "retention.ms"),
