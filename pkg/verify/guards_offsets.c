@@ -135,7 +135,7 @@ void commit_barrier(struct turn *t)
         t->m->mark[offsets_near(t)][p] = offsets[p];
     free(offsets);
     t->m->right_ms = 0;
-    t->m->ts_first_ms = 0;
+    t->m->ts_last_ms = 0;
     t->m->ts_base = t->s->side[offsets_far(t)].ts_seen;
 }
 
@@ -252,8 +252,8 @@ static bool offsets_right(struct turn *t, int32_t partition)
 static void offsets_ts_score(struct turn *t)
 {
     int64_t seen = t->s->side[offsets_far(t)].ts_seen;
-    if (ts_seen(t) && t->m->ts_first_ms == 0)
-        t->m->ts_first_ms = t->now;
+    if (ts_seen(t) && (seen > t->m->best_ts || t->m->ts_last_ms == 0))
+        t->m->ts_last_ms = t->now;
     if (seen > t->m->best_ts) {
         t->m->best_ts = seen;
         turn_progress(t);
@@ -319,12 +319,13 @@ bool ts_missing_late(struct turn *t)
     return true;
 }
 
-/* The Offset Committer had its time: behind the timestamps record, or, when none was seen, behind our commit. */
+/* Both had their time: the Offset Distributor since our commit, the Offset Committer since the last timestamps record. An Offset
+ * Distributor that is switched on first tells of older commits of the group, and of whose commit a record is cannot be seen: ours may still
+ * come. */
 static bool offsets_patience_over(struct turn *t)
 {
-    if (!ts_seen(t))
-        return offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t));
-    return offsets_over(t, t->m->ts_first_ms, verify_commit_interval_ms(t->s) + 30000);
+    return offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t)) &&
+           (!ts_seen(t) || offsets_over(t, t->m->ts_last_ms, verify_commit_interval_ms(t->s) + 30000));
 }
 
 bool offset_not_moved_late(struct turn *t)

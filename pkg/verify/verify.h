@@ -132,9 +132,9 @@ struct verify_memory {
     char step[32];
     int64_t step_since_ms; /* monotonic here and below */
     int64_t stage_since_ms;
-    int64_t retry_ms;    /* the next attempt begins then; 0: now */
-    int64_t ts_first_ms; /* first timestamps record of ours behind our commit; 0: none yet */
-    bool resumed;        /* taken up after a restart in this stage: what happened before is not known */
+    int64_t retry_ms;   /* the next attempt begins then; 0: now */
+    int64_t ts_last_ms; /* last timestamps record of our group behind our commit; 0: none yet */
+    bool resumed;       /* taken up after a restart in this stage: what happened before is not known */
     int64_t progress_ms;
     int64_t idle_before_ms; /* time without progress before a restart, until there is progress again */
     int applied_row;        /* row of the switch table whose set of connectors was seen complete */

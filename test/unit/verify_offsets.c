@@ -33,7 +33,8 @@ static void record_seen(struct scene *scene)
 {
     scene->s.side[far_of(scene)].ts_seen = 1;
     scene->s.side[far_of(scene)].ts_last_ms = scene->s.now.mono_ms;
-    scene->memory.ts_first_ms = scene->s.now.mono_ms;
+    scene->memory.ts_last_ms = scene->s.now.mono_ms;
+    scene->memory.best_ts = 1;
 }
 
 /* Data records that lie between two offsets of a partition of the far side. */
@@ -151,10 +152,17 @@ static void behind_by_two(struct scene *scene)
     record_seen(scene);
 }
 
+/* The Offset Committer has had its time, the Offset Distributor not yet: what was seen may be of an older commit. */
+static void behind_by_two_early(struct scene *scene)
+{
+    behind_by_two(scene);
+    scene_later(scene, DEADLINE - SCENE_AGE - 1);
+}
+
 static void behind_by_two_late(struct scene *scene)
 {
     behind_by_two(scene);
-    scene_later(scene, COMMIT_PLUS);
+    scene_later(scene, DEADLINE - SCENE_AGE);
 }
 
 static void behind_within_a_wider_tolerance(struct scene *scene)
@@ -168,7 +176,7 @@ static void distance_not_known(struct scene *scene)
     barrier(scene);
     far_at(scene, 190);
     record_seen(scene);
-    scene_later(scene, COMMIT_PLUS);
+    scene_later(scene, DEADLINE - SCENE_AGE);
 }
 
 /* It stands at a record that is younger than the barrier. */
@@ -220,14 +228,35 @@ static void not_moved_early(struct scene *scene)
 {
     barrier(scene);
     record_seen(scene);
-    scene_later(scene, COMMIT_PLUS - 1);
+    scene_later(scene, DEADLINE - SCENE_AGE - 1);
 }
 
 static void not_moved(struct scene *scene)
 {
     barrier(scene);
     record_seen(scene);
-    scene_later(scene, COMMIT_PLUS);
+    scene_later(scene, DEADLINE - SCENE_AGE);
+}
+
+/* Older commits of the group are told of one after the other, the last one when the Offset Distributor's time is nearly over. */
+static void not_moved_while_replaying(struct scene *scene)
+{
+    barrier(scene);
+    scene_later(scene, DEADLINE - SCENE_AGE - 1);
+    record_seen(scene);
+    scene_later(scene, COMMIT_PLUS - 1);
+}
+
+static void not_moved_after_replaying(struct scene *scene)
+{
+    not_moved_while_replaying(scene);
+    scene_later(scene, 1);
+}
+
+static void one_more_is_told_of(struct scene *scene)
+{
+    not_moved_after_replaying(scene);
+    scene->s.side[MODEL_B].ts_seen = 2;
 }
 
 static void commit_gone(struct scene *scene)
@@ -270,6 +299,7 @@ static const struct scene_case moved[] = {
     MOVED("markers count nothing", behind_by_nothing_but_markers, WANT_STEP, None, "EqualCopied"),
     MOVED("behind within tolerance", behind_by_one, WANT_STEP, None, "EqualCopied"),
     MOVED("behind beyond tolerance waits", behind_by_two, WANT_STEP, None, "Moved"),
+    MOVED("behind beyond tolerance waits for the Offset Distributor", behind_by_two_early, WANT_STEP, None, "Moved"),
     MOVED("behind beyond tolerance", behind_by_two_late, WANT_FAILED, OffsetBehindTolerance, "2 records behind the right one (201); 1 are"),
     MOVED("wider tolerance", behind_within_a_wider_tolerance, WANT_STEP, None, "EqualCopied"),
     MOVED("distance not known", distance_not_known, WANT_STEP, None, "Moved"),
@@ -281,6 +311,9 @@ static const struct scene_case moved[] = {
     MOVED("record missing, offset behind", record_missing_but_behind, WANT_FAILED, OffsetBehindTolerance, "2 records behind"),
     MOVED("not moved, not yet", not_moved_early, WANT_STEP, None, "Moved"),
     MOVED("not moved", not_moved, WANT_FAILED, OffsetNotMoved, "is still none"),
+    MOVED("not moved, older commits come in", not_moved_while_replaying, WANT_STEP, None, "Moved"),
+    MOVED("not moved, older commits came in", not_moved_after_replaying, WANT_FAILED, OffsetNotMoved, "is still none"),
+    MOVED("not moved, one more commit comes in", one_more_is_told_of, WANT_STEP, None, "Moved"),
     MOVED("commit gone", commit_gone, WANT_FAILED, OffsetNotMoved, "is still none"),
     MOVED("commits not known", far_commits_unknown, WANT_STEP, None, "Moved"),
     MOVED("far cluster out of reach", out_of_reach, WANT_STEP, None, "Moved"),
