@@ -287,6 +287,13 @@ bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
     return false;
 }
 
+/* Over, and the far offsets were looked at since: what was known before a suspension says nothing about the time after it. */
+static bool offsets_waited(struct turn *t, int64_t since_ms, int64_t for_ms)
+{
+    int64_t end = turn_undisturbed(t, since_ms) + for_ms;
+    return offsets_over(t, since_ms, for_ms) && turn_fresh(t, offsets_far(t), VF_TEST_COMMITS, end);
+}
+
 bool ts_not_seen_late(struct turn *t)
 {
     if (t->m->right_ms == 0 || ts_seen(t) || !offsets_over(t, t->m->right_ms, verify_commit_interval_ms(t->s) + 30000))
@@ -309,7 +316,7 @@ static bool offsets_all_moved(struct turn *t)
 
 bool ts_missing_late(struct turn *t)
 {
-    if (ts_seen(t) || offsets_all_moved(t) || !offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t)))
+    if (ts_seen(t) || offsets_all_moved(t) || !offsets_waited(t, t->m->step_since_ms, offsets_deadline_ms(t)))
         return false;
     turn_say(t,
              "no timestamps record for group %s was written to topic %s on %s within %lld s of the commit on %s; look at the Offset "
@@ -324,8 +331,8 @@ bool ts_missing_late(struct turn *t)
  * come. */
 static bool offsets_patience_over(struct turn *t)
 {
-    return offsets_over(t, t->m->step_since_ms, offsets_deadline_ms(t)) &&
-           (!ts_seen(t) || offsets_over(t, t->m->ts_last_ms, verify_commit_interval_ms(t->s) + 30000));
+    return offsets_waited(t, t->m->step_since_ms, offsets_deadline_ms(t)) &&
+           (!ts_seen(t) || offsets_waited(t, t->m->ts_last_ms, verify_commit_interval_ms(t->s) + 30000));
 }
 
 bool offset_not_moved_late(struct turn *t)

@@ -213,12 +213,14 @@ static void lifecycle_wait_for(struct turn *t, const char *other, void (*wait)(s
     wait(t, dv_format(why, sizeof why, "waiting: DistributionVerification %.120s drives one of these Distributors", other));
 }
 
-/* Time in Suspended counts nowhere: when it ends, all monotonic marks move on by it. Since when it lasts stands in the status: a restart of
- * the controller ends no suspension. */
+/* Time in Suspended counts nowhere: when it ends, all monotonic marks of waits move on by it. Since when it lasts stands in the status: a
+ * restart of the controller ends no suspension. */
 static void lifecycle_unpause(struct turn *t)
 {
     struct verify_memory *m = t->m;
-    int64_t *marks[] = {&m->step_since_ms, &m->stage_since_ms, &m->progress_ms, &m->extra_since_ms, &m->right_ms};
+    int64_t *marks[] = {&m->step_since_ms, &m->stage_since_ms,      &m->progress_ms,        &m->extra_since_ms,
+                        &m->right_ms,      &m->ts_last_ms,          &m->stuck_since_ms,     &m->look_ms,
+                        &m->retry_ms,      &m->changed_ms[MODEL_A], &m->changed_ms[MODEL_B]};
     struct model_run *run = &t->st->run;
     int64_t paused = m->paused_since_ms != 0 ? t->now - m->paused_since_ms : 0;
     if (run->paused_at_ms == 0)

@@ -259,6 +259,25 @@ static void one_more_is_told_of(struct scene *scene)
     scene->s.side[MODEL_B].ts_seen = 2;
 }
 
+/* As after a suspension: the time is over, and nobody has looked since. */
+static void not_moved_by_old_facts(struct scene *scene)
+{
+    not_moved(scene);
+    scene->s.side[MODEL_B].stamp[VF_TEST_COMMITS].as_of_ms--;
+}
+
+static void behind_by_old_facts(struct scene *scene)
+{
+    behind_by_two_late(scene);
+    scene->s.side[MODEL_B].stamp[VF_TEST_COMMITS].as_of_ms--;
+}
+
+static void record_missing_by_old_facts(struct scene *scene)
+{
+    record_missing(scene);
+    scene->s.side[MODEL_B].stamp[VF_TEST_COMMITS].as_of_ms--;
+}
+
 static void commit_gone(struct scene *scene)
 {
     not_moved(scene);
@@ -314,6 +333,9 @@ static const struct scene_case moved[] = {
     MOVED("not moved, older commits come in", not_moved_while_replaying, WANT_STEP, None, "Moved"),
     MOVED("not moved, older commits came in", not_moved_after_replaying, WANT_FAILED, OffsetNotMoved, "is still none"),
     MOVED("not moved, one more commit comes in", one_more_is_told_of, WANT_STEP, None, "Moved"),
+    MOVED("not moved, old facts", not_moved_by_old_facts, WANT_STEP, None, "Moved"),
+    MOVED("behind, old facts", behind_by_old_facts, WANT_STEP, None, "Moved"),
+    MOVED("record missing, old facts", record_missing_by_old_facts, WANT_STEP, None, "Moved"),
     MOVED("commit gone", commit_gone, WANT_FAILED, OffsetNotMoved, "is still none"),
     MOVED("commits not known", far_commits_unknown, WANT_STEP, None, "Moved"),
     MOVED("far cluster out of reach", out_of_reach, WANT_STEP, None, "Moved"),

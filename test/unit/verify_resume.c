@@ -28,6 +28,36 @@ static void suspended_time_counts_nowhere(void **state)
     scene_free(scene);
 }
 
+/* Where a wait has come to when the run is suspended, there it goes on. */
+static void every_wait_stands_still_while_suspended(void **state)
+{
+    (void)state;
+    static const size_t marks[] = {offsetof(struct verify_memory, step_since_ms),      offsetof(struct verify_memory, stage_since_ms),
+                                   offsetof(struct verify_memory, progress_ms),        offsetof(struct verify_memory, extra_since_ms),
+                                   offsetof(struct verify_memory, right_ms),           offsetof(struct verify_memory, ts_last_ms),
+                                   offsetof(struct verify_memory, stuck_since_ms),     offsetof(struct verify_memory, look_ms),
+                                   offsetof(struct verify_memory, retry_ms),           offsetof(struct verify_memory, changed_ms[MODEL_A]),
+                                   offsetof(struct verify_memory, changed_ms[MODEL_B])};
+    const int64_t paused = INT64_C(3600000);
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_OFFSETS_A_TO_B, "TimestampsTopic");
+        scene->s.side[MODEL_B].write_ts.allowed = false;
+        scene->memory.retry_ms = scene->s.now.mono_ms + 1; /* nothing else moves them meanwhile */
+        *(int64_t *)(void *)((char *)&scene->memory + marks[i]) = scene->s.now.mono_ms - 1234;
+        scene->spec->suspend = true;
+        (void)scene_decide(scene);
+        scene_adopt(scene);
+        scene_later(scene, paused);
+        scene->spec->suspend = false;
+        const struct verify_plan *plan = scene_decide(scene);
+        const int64_t *mark = (const int64_t *)(const void *)((const char *)&plan->memory + marks[i]);
+        if (*mark != scene->s.now.mono_ms - 1234)
+            fail_msg("mark %zu: %lld ms ago", i, (long long)(scene->s.now.mono_ms - *mark));
+        scene_free(scene);
+    }
+}
+
 /* The controller is restarted while a run is suspended; it goes on before or after it is up again. */
 static void a_suspension_outlives_a_restart(void **state)
 {
@@ -218,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suspended_time_counts_nowhere),
+        cmocka_unit_test(every_wait_stands_still_while_suspended),
         cmocka_unit_test(a_suspension_outlives_a_restart),
         cmocka_unit_test(a_suspended_run_acts_on_nothing),
         cmocka_unit_test(a_restart_takes_up_the_step),
