@@ -114,6 +114,7 @@ static void ask_fact(struct entry *entry, enum model_side side, enum verify_fact
         question.from = distance->from;
         question.to = distance->to;
         question.before_ms = distance->before_ms;
+        question.limit = distance->limit;
     }
     ask_send(entry, side, fact, &question, distance);
 }

@@ -26,7 +26,8 @@ static void scan_message(void *owner, const rd_kafka_message_t *message)
     }
     if (message->offset < question->to && rd_kafka_message_timestamp(message, NULL) < question->before_ms)
         op->counted++;
-    if (message->offset + 1 >= question->to)
+    bool enough = question->limit > 0 && op->counted >= question->limit;
+    if (enough || message->offset + 1 >= question->to)
         kafka_op_answer(op, &(struct port_kafka_event){.number = op->counted});
 }
 

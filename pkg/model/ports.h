@@ -111,7 +111,8 @@ enum port_ask {
     PORT_ASK_GROUPS,     /* groups[] -> fact_group each, in the order asked */
     PORT_ASK_COMMITS,    /* group, topic -> fact_offsets with high only */
     PORT_ASK_GROUP_LAG,  /* group -> fact_group_lag over all topics. Those without Describe for us are left out unseen */
-    PORT_ASK_DISTANCE,   /* topic, partition, from, to, before_ms -> number: data records in [from, to) with a timestamp below before_ms */
+    PORT_ASK_DISTANCE,   /* topic, partition, from, to, before_ms, limit -> number: data records in [from, to) with a timestamp below
+                            before_ms; limit when there are as many or more */
 };
 
 struct port_question {
@@ -122,6 +123,7 @@ struct port_question {
     size_t group_count;
     int32_t partition;
     int64_t from, to, before_ms;
+    int64_t limit; /* DISTANCE: counting ends there, whatever lies behind; 0: none */
 };
 
 struct port_reader {

@@ -233,6 +233,7 @@ void evidence_offset(struct turn *t, enum model_side side, int32_t partition, in
     json_object_set_new(item, "set", json_integer(set));
     json_object_set_new(item, "expected", json_integer(expected));
     json_object_set_new(item, "actual", json_integer(actual));
-    json_object_set_new(item, "distance", json_integer(distance));
+    if (distance != EVIDENCE_UNCOUNTED)
+        json_object_set_new(item, "distance", json_integer(distance));
     json_array_append_new(list, item);
 }

@@ -338,20 +338,11 @@ void set_mark(struct turn *t)
  */
 static bool messages_only_control(struct turn *t, enum model_side side, int32_t p, int64_t commit)
 {
-    const struct verify_side *facts = turn_side(t, side);
     int64_t mark = t->m->mark[side][p];
     if (commit < 0 || mark - commit > LAG_LOOK_MAX)
         return false;
-    for (size_t i = 0; i < facts->distance_count; i++) {
-        const struct verify_distance *d = &facts->distances[i];
-        if (d->partition == p && d->from == commit && d->to == mark && d->before_ms == INT64_MAX)
-            return d->records == 0;
-    }
-    if (((t->p->ask[MODEL_A] | t->p->ask[MODEL_B]) & (1u << VF_DISTANCE)) == 0) {
-        t->p->ask[side] |= 1u << VF_DISTANCE;
-        t->p->distance = (struct verify_distance){.partition = p, .from = commit, .to = mark, .before_ms = INT64_MAX};
-    }
-    return false;
+    return turn_distance(t, side,
+                         &(struct verify_distance){.partition = p, .from = commit, .to = mark, .before_ms = INT64_MAX, .limit = 1}) == 0;
 }
 
 static bool messages_side_drained(struct turn *t, enum model_side side)

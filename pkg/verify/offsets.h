@@ -19,7 +19,8 @@ const struct probe *offsets_barrier(const struct turn *t, int32_t partition); /*
 bool offsets_answer(struct turn *t, int32_t partition, struct answer *out);   /* false: not known */
 int32_t offsets_partitions(const struct turn *t);
 bool offsets_known(struct turn *t);
-/* Data records in [from, to) that are older than the barrier; INT64_MAX without any commit; -1: asked for, not known yet. */
+/* Data records in [from, to) that are older than the barrier, not counted far beyond what is tolerated; INT64_MAX without any commit; -1:
+ * asked for, not known yet. */
 int64_t offsets_older(struct turn *t, enum model_side side, int32_t partition, int64_t from, int64_t to);
 /* Of the far commit to the right answer, in records that would be read again; -1: not known yet. */
 int64_t offsets_distance(struct turn *t, int32_t partition, const struct answer *a);

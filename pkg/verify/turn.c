@@ -173,6 +173,27 @@ bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int
     return known;
 }
 
+/* A count that did not come to its own limit answers for every other one. */
+static bool turn_answers(const struct verify_distance *d, const struct verify_distance *question)
+{
+    bool exact = d->limit == 0 || d->records < d->limit;
+    return d->partition == question->partition && d->from == question->from && d->to == question->to &&
+           d->before_ms == question->before_ms && (exact || (question->limit > 0 && question->limit <= d->limit));
+}
+
+int64_t turn_distance(struct turn *t, enum model_side side, const struct verify_distance *question)
+{
+    const struct verify_side *facts = turn_side(t, side);
+    for (size_t i = 0; i < facts->distance_count; i++)
+        if (turn_answers(&facts->distances[i], question))
+            return facts->distances[i].records;
+    if (((t->p->ask[MODEL_A] | t->p->ask[MODEL_B]) & (1u << VF_DISTANCE)) == 0) {
+        t->p->ask[side] |= 1u << VF_DISTANCE;
+        t->p->distance = *question;
+    }
+    return -1;
+}
+
 bool turn_held(struct turn *t, bool ok, int64_t for_ms)
 {
     if (!ok) {

@@ -115,6 +115,8 @@ int64_t turn_undisturbed(const struct turn *t, int64_t since_ms);
 bool turn_want(const struct turn *t, enum model_side side, struct model_switches *out);
 bool turn_wants_connector(const struct turn *t, enum model_side side, enum model_connector connector);
 bool turn_declared(const struct turn *t, enum model_side side, const struct model_switches *want);
+/* Records that the question counts, its limit when there are as many or more; -1: asked for, not known yet. */
+int64_t turn_distance(struct turn *t, enum model_side side, const struct verify_distance *question);
 const struct verify_connector *turn_connector(const struct turn *t, enum model_side side, enum model_connector connector);
 const struct fact_group *turn_group(const struct turn *t, enum model_side side, int which);
 bool turn_group_hidden(const struct fact_group *group); /* listed but Dead: of the new protocol, and who is in it is not known */
@@ -130,6 +132,7 @@ enum row_outcome intent_drive(struct turn *t, enum model_reason *reason);
 void evidence_wait(struct turn *t, const char *what, bool demanded, int64_t ms);
 void evidence_values(struct turn *t, enum model_side side, bool written);
 void evidence_stage(struct turn *t); /* connectors, records, lag as seen at the end of a stage */
+#define EVIDENCE_UNCOUNTED INT64_MAX /* a distance that is left out */
 void evidence_offset(struct turn *t, enum model_side side, int32_t partition, int64_t before, int64_t set, int64_t expected, int64_t actual,
                      int64_t distance);
 

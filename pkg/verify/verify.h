@@ -76,9 +76,11 @@ struct verify_right {
     char principal[200]; /* the first that lacks it */
 };
 
+/* Data records in [from, to) of a partition with a timestamp below before_ms; counting ends at the limit (0: none). */
 struct verify_distance {
     int32_t partition;
     int64_t from, to, before_ms;
+    int64_t limit;
     int64_t records;
 };
 #define VERIFY_DISTANCES 64

@@ -183,7 +183,7 @@ static void port_look_distance(struct port_request *request, const struct world_
     const struct port_question *question = &request->question;
     const struct world_partition *part = &topic->part[question->partition];
     int64_t from = question->from > 0 ? question->from : 0;
-    for (int64_t i = from; i < question->to && i < part->end; i++)
+    for (int64_t i = from; i < question->to && i < part->end && (question->limit == 0 || request->event.number < question->limit); i++)
         if (!part->records[i].control && part->records[i].fact.timestamp_ms < question->before_ms)
             request->event.number++;
 }

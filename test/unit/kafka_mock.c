@@ -279,6 +279,25 @@ static void partitions_that_cannot_be_counted_are_left_out(void **state)
     assert_int_equal(mock_lag_found.unseen, 5 + 2);
 }
 
+/* What lies behind the limit may not be there to be read, and there may be millions of it. */
+static void a_distance_is_counted_as_far_as_it_is_asked_for(void **state)
+{
+    static const struct {
+        int64_t to, before_ms, limit, number;
+    } cases[] = {{100, INT64_MAX, 3, 3}, {100, INT64_MAX, 1, 1}, {4, INT64_MAX, 0, 4}, {4, INT64_MAX, 9, 4}, {4, 1, 2, 0}};
+    struct mock *mock = *state;
+    for (port_id id = 10; id < 15; id++)
+        mock_produce(mock, id, 1);
+    assert_true(mock_wait(mock, PORT_KAFKA_PRODUCED, 5, 20000));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct port_question question = {.ask = PORT_ASK_DISTANCE, .topic = "t", .partition = 1, .to = cases[i].to};
+        question.before_ms = cases[i].before_ms;
+        question.limit = cases[i].limit;
+        assert_int_equal(mock_ask(mock, &question)->kind, DV_ERR_NONE);
+        assert_int_equal(mock->number, cases[i].number);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +308,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cluster_that_does_not_answer, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(questions_without_their_subject, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(partitions_that_cannot_be_counted_are_left_out, mock_begin, mock_end),
+        cmocka_unit_test_setup_teardown(a_distance_is_counted_as_far_as_it_is_asked_for, mock_begin, mock_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,6 +171,21 @@ static void behind_within_a_wider_tolerance(struct scene *scene)
     scene->spec->behind_tolerance = 2;
 }
 
+/* The scan gave up counting: it is known to be more. */
+static void behind_by_too_many_to_count(struct scene *scene)
+{
+    behind_by_two_late(scene);
+    for (size_t i = 0; i < SCENE_PARTITIONS; i++)
+        scene->s.side[MODEL_B].distances[i].records = scene->s.side[MODEL_B].distances[i].limit = 10001;
+}
+
+/* What was counted while less was tolerated does not tell whether it is within what is tolerated now. */
+static void counted_for_another_tolerance(struct scene *scene)
+{
+    behind_by_too_many_to_count(scene);
+    scene->spec->behind_tolerance = 20000;
+}
+
 static void distance_not_known(struct scene *scene)
 {
     barrier(scene);
@@ -320,6 +335,9 @@ static const struct scene_case moved[] = {
     MOVED("behind beyond tolerance waits", behind_by_two, WANT_STEP, None, "Moved"),
     MOVED("behind beyond tolerance waits for the Offset Distributor", behind_by_two_early, WANT_STEP, None, "Moved"),
     MOVED("behind beyond tolerance", behind_by_two_late, WANT_FAILED, OffsetBehindTolerance, "2 records behind the right one (201); 1 are"),
+    MOVED("behind by too many to count", behind_by_too_many_to_count, WANT_FAILED, OffsetBehindTolerance,
+          "is 199 in partition 0, more than 10000 records behind the right one (201); 1 are"),
+    MOVED("counted for another tolerance", counted_for_another_tolerance, WANT_STEP, None, "Moved"),
     MOVED("wider tolerance", behind_within_a_wider_tolerance, WANT_STEP, None, "EqualCopied"),
     MOVED("distance not known", distance_not_known, WANT_STEP, None, "Moved"),
     MOVED("out of order", out_of_order, WANT_RETRY, None, "Start"),
@@ -345,6 +363,27 @@ static void offsets_follow_or_not(void **state)
 {
     (void)state;
     SCENE_RUN_CASES(moved);
+}
+
+/* A distance that decides nothing more by its size is not counted out, and one that is not counted out has no number. */
+static void far_distances_are_not_counted_out(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_OFFSETS_A_TO_B, "Moved");
+    distance_not_known(scene);
+    assert_int_equal(scene_decide(scene)->distance.limit, 10001);
+    scene->spec->behind_tolerance = 20000;
+    assert_int_equal(scene_decide(scene)->distance.limit, 20001);
+    scene_free(scene);
+    scene = scene_new();
+    scene_at(scene, STAGE_OFFSETS_A_TO_B, "Moved");
+    behind_by_too_many_to_count(scene);
+    const json_t *evidence = scene_decide(scene)->status.stages[STAGE_OFFSETS_A_TO_B].evidence;
+    const json_t *offset = json_array_get(json_object_get(evidence, "offsets"), 0);
+    assert_int_equal(json_integer_value(json_object_get(offset, "actual")), 199);
+    assert_null(json_object_get(offset, "distance"));
+    scene_free(scene);
 }
 
 /* ---------------------------------------------------------------- before, barrier, commit */
@@ -534,6 +573,38 @@ static void near_behind_within_tolerance(struct scene *scene)
     scene->memory.changed_ms[MODEL_B] = scene->s.now.mono_ms - 2 * WINDOW;
 }
 
+/* How far it is behind is not known: neither within nor beyond tolerance. */
+static void near_behind_nobody_knows_how_far(struct scene *scene)
+{
+    near_behind_within_tolerance(scene);
+    scene->s.side[MODEL_A].distance_count = 1;
+    scene->memory.step_since_ms = scene->s.now.mono_ms - 2 * DEADLINE;
+}
+
+static void far_behind_nobody_knows_how_far(struct scene *scene)
+{
+    stands(scene, 4 * WINDOW);
+    moves(scene, MODEL_B, 190, 2 * WINDOW);
+}
+
+static void near_behind_by_too_many_to_count(struct scene *scene)
+{
+    near_behind_for_a_window(scene);
+    scene->s.side[MODEL_A].distances[0].records = scene->s.side[MODEL_A].distances[0].limit = 10001;
+}
+
+static void far_rewound_by_old_facts(struct scene *scene)
+{
+    far_rewound(scene);
+    scene->s.side[MODEL_B].stamp[VF_TEST_COMMITS].as_of_ms--;
+}
+
+static void near_behind_by_old_facts(struct scene *scene)
+{
+    near_behind_for_a_window(scene);
+    scene->s.side[MODEL_A].stamp[VF_TEST_COMMITS].as_of_ms--;
+}
+
 static void near_behind_and_a_restart(struct scene *scene)
 {
     near_behind_for_a_window(scene);
@@ -586,6 +657,11 @@ static const struct scene_case echo[] = {
     ECHO("far commit vanishes", far_commit_vanishes, WANT_FAILED, OffsetRewound, "went back to -1"),
     ECHO("near behind", near_behind_for_a_window, WANT_FAILED, OffsetEcho, "on dc1 from 101 to 90"),
     ECHO("near behind within tolerance", near_behind_within_tolerance, WANT_STEP, None, "BeforeB"),
+    ECHO("near behind, nobody knows how far", near_behind_nobody_knows_how_far, WANT_STEP, None, "EchoA"),
+    ECHO("far behind, nobody knows how far", far_behind_nobody_knows_how_far, WANT_STEP, None, "EchoA"),
+    ECHO("near behind by too many to count", near_behind_by_too_many_to_count, WANT_FAILED, OffsetEcho, "on dc1 from 101 to 90"),
+    ECHO("far rewound, old facts", far_rewound_by_old_facts, WANT_STEP, None, "EchoA"),
+    ECHO("near behind, old facts", near_behind_by_old_facts, WANT_STEP, None, "EchoA"),
     ECHO("near behind and a restart", near_behind_and_a_restart, WANT_RETRY, None, "Produce"),
     ECHO_IN("MovedA", "far never follows", far_never_follows, WANT_FAILED, OffsetEcho,
             "on dc1 from 101 to 90 in partition 0 after it was set"),
@@ -604,6 +680,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offsets_follow_or_not),
+        cmocka_unit_test(far_distances_are_not_counted_out),
         cmocka_unit_test(the_far_side_is_looked_at_before),
         cmocka_unit_test(the_barrier_is_what_is_set),
         cmocka_unit_test(echoes_are_told_from_rest),
