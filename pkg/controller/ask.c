@@ -119,6 +119,31 @@ static void ask_fact(struct entry *entry, enum model_side side, enum verify_fact
     ask_send(entry, side, fact, &question, distance);
 }
 
+/* How many distances are being asked for, and whether this one is among them. */
+static size_t ask_open(const struct entry *entry, enum model_side side, const struct verify_distance *distance, bool *among)
+{
+    size_t open = 0;
+    struct ticket *ticket = NULL;
+    struct ticket *next = NULL;
+    HASH_ITER (hh, entry->ctl->tickets, ticket, next) {
+        if (ticket->kind != TICKET_ASK || ticket->entry != entry || ticket->side != side || ticket->fact != VF_DISTANCE)
+            continue;
+        open++;
+        *among = *among || verify_distance_same(&ticket->distance, distance);
+    }
+    return open;
+}
+
+/* Each is a look into a partition of its own: one after the other would take minutes with hundreds of them. */
+static void ask_distances(struct entry *entry, enum model_side side, const struct verify_plan *plan)
+{
+    for (size_t i = 0; i < plan->distance_count[side]; i++) {
+        bool among = false;
+        if (ask_open(entry, side, &plan->distances[side][i], &among) < VERIFY_QUESTIONS && !among)
+            ask_fact(entry, side, VF_DISTANCE, &plan->distances[side][i]);
+    }
+}
+
 void ask_all(struct entry *entry, const struct verify_plan *plan)
 {
     for (int s = 0; s < MODEL_SIDES; s++) {
@@ -127,13 +152,15 @@ void ask_all(struct entry *entry, const struct verify_plan *plan)
         if (plan->observe.ts_reader[s] && facts->ts_reader.id == 0 && facts->ts_asked_ms != 0)
             wanted |= 1u << VF_TS_LOG;
         for (int fact = 0; fact < VF_ASKED_COUNT; fact++) {
-            if ((wanted & (1u << fact)) == 0 || facts->asked[fact])
+            if ((wanted & (1u << fact)) == 0 || (facts->asked[fact] && fact != VF_DISTANCE))
                 continue;
             if (fact == VF_ACCESS) {
                 facts->asked[fact] = true;
                 observe_access(entry, (enum model_side)s);
+            } else if (facts->client != 0 && fact == VF_DISTANCE) {
+                ask_distances(entry, (enum model_side)s, plan);
             } else if (facts->client != 0) {
-                ask_fact(entry, (enum model_side)s, (enum verify_fact)fact, &plan->distance);
+                ask_fact(entry, (enum model_side)s, (enum verify_fact)fact, NULL);
             }
         }
     }
@@ -176,12 +203,23 @@ static void ask_put_offsets(struct fact_offsets **field, const struct fact_offse
     *field = offsets != NULL ? ask_copy_offsets(offsets) : NULL;
 }
 
+/* Two of a partition are of use at a time: with a third its own oldest goes, never one that another partition needs. */
 static void ask_distance(struct ticket *ticket, int64_t records)
 {
     struct ctl_side *facts = &ticket->entry->side[ticket->side];
-    if (facts->distance_count == VERIFY_DISTANCES) {
-        memmove(&facts->distances[0], &facts->distances[1], (VERIFY_DISTANCES - 1) * sizeof facts->distances[0]);
+    size_t own = 0;
+    size_t oldest = 0;
+    if (facts->distances == NULL)
+        facts->distances = dv_calloc(VERIFY_DISTANCES, sizeof *facts->distances);
+    for (size_t i = facts->distance_count; i > 0; i--) {
+        if (facts->distances[i - 1].partition != ticket->distance.partition)
+            continue;
+        own++;
+        oldest = i - 1;
+    }
+    if (own >= 2 || facts->distance_count == VERIFY_DISTANCES) {
         facts->distance_count--;
+        memmove(&facts->distances[oldest], &facts->distances[oldest + 1], (facts->distance_count - oldest) * sizeof facts->distances[0]);
     }
     ticket->distance.records = records;
     facts->distances[facts->distance_count++] = ticket->distance;
@@ -314,6 +352,7 @@ void side_free_facts(struct ctl_side *facts)
     fact_offsets_free(facts->test_commits);
     fact_groups_free(facts->groups, facts->groups != NULL ? VERIFY_GROUPS : 0);
     target_clear(facts);
+    free(facts->distances);
     free(facts->scratch_connectors);
     free(facts->scratch_findings);
     free(facts->scratch_dirty);

@@ -79,7 +79,7 @@ struct ctl_side {
     struct fact_group *groups;
     struct fact_group_lag group_lag;
     struct verify_right write_test, write_ts, read_group[MODEL_CONNECTORS];
-    struct verify_distance distances[VERIFY_DISTANCES];
+    struct verify_distance *distances; /* VERIFY_DISTANCES of them, NULL until the first is known; oldest first */
     size_t distance_count;
     struct ctl_reader reader, ts_reader;
     int64_t ts_seen, ts_last_ms;

@@ -51,7 +51,7 @@ static void turn_side_kafka(const struct ctl_side *facts, struct verify_side *ou
     out->write_test = facts->write_test;
     out->write_ts = facts->write_ts;
     memcpy(out->read_group, facts->read_group, sizeof out->read_group);
-    memcpy(out->distances, facts->distances, sizeof out->distances);
+    out->distances = facts->distances;
     out->distance_count = facts->distance_count;
     out->reader_at_ms = facts->reader.at_ms;
     out->reader_next = facts->reader.next;
@@ -175,6 +175,8 @@ static void turn_commit(struct entry *entry, struct verify_plan *plan)
     model_status_clear(&entry->status);
     model_status_copy(&entry->status, &plan->status);
     turn_take_memory(entry, &plan->memory);
+    for (int side = 0; changed_run && side < MODEL_SIDES; side++)
+        entry->side[side].distance_count = 0; /* the topic may be another one of that name */
     if (plan->act && ctl->kube.lease_left_ms(ctl->kube.impl) < LEASE_MARGIN_MS) {
         entry->memory.effect = EFFECT_NONE;
         plan->act = false;

@@ -376,10 +376,28 @@ bool timestamps_out_of_order(struct turn *t)
     return false;
 }
 
+/* Whether it stands at a record out of order, or has not moved at all, is known of every partition that is behind: both are told first,
+ * whichever answer comes first. */
+static bool offsets_told(struct turn *t)
+{
+    struct answer a;
+    bool told = true;
+    for (int32_t p = 0; p < offsets_partitions(t); p++) {
+        if (!offsets_answer(t, p, &a) || a.actual < 0 || a.actual >= a.expected)
+            continue;
+        int64_t distance = offsets_moved(&a) ? offsets_distance(t, p, &a) : INT64_MAX;
+        if (distance >= 0 && distance <= t->spec->behind_tolerance)
+            continue;
+        int64_t older = offsets_older(t, offsets_far(t), p, a.actual, a.actual + 1);
+        told = told && older >= 0 && (older > 0 || distance >= 0);
+    }
+    return told;
+}
+
 bool offset_behind_late(struct turn *t)
 {
     struct answer a;
-    if (!offsets_patience_over(t))
+    if (!offsets_patience_over(t) || (ts_seen(t) && !offsets_told(t)))
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || a.actual < 0) /* no commit at all is told of by the other rows */

@@ -173,6 +173,11 @@ bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int
     return known;
 }
 
+bool verify_distance_same(const struct verify_distance *a, const struct verify_distance *b)
+{
+    return a->partition == b->partition && a->from == b->from && a->to == b->to && a->before_ms == b->before_ms && a->limit == b->limit;
+}
+
 /* A count that did not come to its own limit answers for every other one. */
 static bool turn_answers(const struct verify_distance *d, const struct verify_distance *question)
 {
@@ -181,16 +186,30 @@ static bool turn_answers(const struct verify_distance *d, const struct verify_di
            d->before_ms == question->before_ms && (exact || (question->limit > 0 && question->limit <= d->limit));
 }
 
+static void turn_ask_distance(struct turn *t, enum model_side side, const struct verify_distance *question)
+{
+    const struct verify_stamp *stamp = &t->s->side[side].stamp[VF_DISTANCE];
+    size_t *count = &t->p->distance_count[side];
+    if (stamp->failed_ms > stamp->as_of_ms && t->now < stamp->failed_ms + FAILED_ASK_AGAIN_MS) {
+        turn_wake(t, stamp->failed_ms + FAILED_ASK_AGAIN_MS);
+        return;
+    }
+    for (size_t i = 0; i < *count; i++)
+        if (verify_distance_same(&t->p->distances[side][i], question))
+            return;
+    if (*count == VERIFY_QUESTIONS)
+        return;
+    t->p->distances[side][(*count)++] = *question;
+    t->p->ask[side] |= 1u << VF_DISTANCE;
+}
+
 int64_t turn_distance(struct turn *t, enum model_side side, const struct verify_distance *question)
 {
     const struct verify_side *facts = turn_side(t, side);
     for (size_t i = 0; i < facts->distance_count; i++)
         if (turn_answers(&facts->distances[i], question))
             return facts->distances[i].records;
-    if (((t->p->ask[MODEL_A] | t->p->ask[MODEL_B]) & (1u << VF_DISTANCE)) == 0) {
-        t->p->ask[side] |= 1u << VF_DISTANCE;
-        t->p->distance = *question;
-    }
+    turn_ask_distance(t, side, question);
     return -1;
 }
 

@@ -83,7 +83,10 @@ struct verify_distance {
     int64_t limit;
     int64_t records;
 };
-#define VERIFY_DISTANCES 64
+#define VERIFY_DISTANCES (2 * MODEL_PARTITIONS_MAX) /* at most two of each partition are of use at a time */
+#define VERIFY_QUESTIONS 8                          /* as many are asked for at a time */
+
+bool verify_distance_same(const struct verify_distance *a, const struct verify_distance *b); /* as questions */
 
 #define VERIFY_GROUPS 4 /* by enum model_connector, then the test group */
 #define VERIFY_TEST_GROUP 3
@@ -99,7 +102,7 @@ struct verify_side {
     struct verify_right write_test;                   /* the far side's principals: Write on the test topic here */
     struct verify_right write_ts;                     /* the far side's principals: Write on the timestamps topic here */
     struct verify_right read_group[MODEL_CONNECTORS]; /* this side's principals: Read on their groups here */
-    struct verify_distance distances[VERIFY_DISTANCES];
+    const struct verify_distance *distances;          /* answered ones */
     size_t distance_count;
     /* Kubernetes */
     char access_missing[200]; /* "" when nothing is missing */
@@ -229,8 +232,9 @@ struct verify_plan {
     struct model_status status;
     struct verify_memory memory;
     struct verify_observe observe;
-    uint32_t ask[MODEL_SIDES];       /* bits of enum verify_fact */
-    struct verify_distance distance; /* the question, with VF_DISTANCE */
+    uint32_t ask[MODEL_SIDES];                                       /* bits of enum verify_fact */
+    struct verify_distance distances[MODEL_SIDES][VERIFY_QUESTIONS]; /* the questions, with VF_DISTANCE */
+    size_t distance_count[MODEL_SIDES];
     /* The effect of status.run.intent, to be started once the status is written. */
     bool act;
     struct model_switches act_switches; /* INTENT_VALUES */

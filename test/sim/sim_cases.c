@@ -74,6 +74,7 @@ const struct sim_case sim_cases[] = {
     PASSED("healthy-offset-distributor-is-a-source", "a:od.source=1; b:od.source=1"),
     PASSED("healthy-group-of-its-own", "a:md.ownGroup=1"),
     PASSED("healthy-eight-partitions", "a:topic.partitions=8; b:topic.partitions=8"),
+    PASSED("healthy-eighty-partitions", "a:topic.partitions=80; b:topic.partitions=80; b:oc.behind=1; a:oc.behind=1"),
     PASSED("healthy-one-partition", "a:topic.partitions=1; b:topic.partitions=1"),
 
     /* disturbances that pass */

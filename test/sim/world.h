@@ -18,7 +18,7 @@
 #define WORLD_GROUP "distribution-test-group"
 #define WORLD_TIMESTAMPS "_distributor-timestamps"
 #define WORLD_PARTITIONS 3
-#define WORLD_PARTITIONS_MAX 8
+#define WORLD_PARTITIONS_MAX 80
 
 struct world;
 typedef void world_fn(struct world *world, void *arg);

@@ -40,6 +40,7 @@ struct scene_side {
     const struct fact_job *jobs[1];
     struct scene_offsets test_log, ts_log, md, commits;
     int64_t next[SCENE_PARTITIONS], high[SCENE_PARTITIONS], stable[SCENE_PARTITIONS];
+    struct verify_distance distances[16];
     struct fact_log_finding findings[4];
     bool dirty[4];
 };
@@ -88,6 +89,17 @@ static inline void scene_fail(struct scene *scene, enum model_side side, enum ve
     struct verify_stamp *stamp = &scene->s.side[side].stamp[fact];
     *stamp = (struct verify_stamp){.failed_ms = scene->s.now.mono_ms};
     (void)dv_err_set(&stamp->err, kind, "%s went wrong", verify_fact_text(fact));
+}
+
+/* One more distance is known; returned to be changed. */
+static inline struct verify_distance *scene_distance(struct scene *scene, enum model_side side, struct verify_distance distance)
+{
+    struct verify_side *out = &scene->s.side[side];
+    struct verify_distance *known = &scene->side[side].distances[out->distance_count++];
+    assert_true(out->distance_count <= sizeof scene->side[side].distances / sizeof *known);
+    *known = distance;
+    out->distances = scene->side[side].distances;
+    return known;
 }
 
 /* Five letters of the normative table: what the values declare, with the connectors and groups that follow from it. */

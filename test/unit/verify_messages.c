@@ -355,8 +355,8 @@ static void one_behind(struct scene *scene)
 static void lag_is(struct scene *scene, int64_t records)
 {
     one_behind(scene);
-    scene->s.side[MODEL_B].distances[scene->s.side[MODEL_B].distance_count++] =
-        (struct verify_distance){.partition = 1, .from = 99, .to = 100, .before_ms = INT64_MAX, .records = records};
+    (void)scene_distance(scene, MODEL_B,
+                         (struct verify_distance){.partition = 1, .from = 99, .to = 100, .before_ms = INT64_MAX, .records = records});
 }
 
 static void one_marker_behind(struct scene *scene)
@@ -434,7 +434,7 @@ static void lag_is_drained_or_not(void **state)
     SCENE_RUN_CASES(lag);
 }
 
-/* What lies between the commit and the mark is asked for, and on one side at a time. */
+/* What lies between the commit and the mark is asked for. */
 static void what_lags_is_looked_at(void **state)
 {
     (void)state;
@@ -444,10 +444,12 @@ static void what_lags_is_looked_at(void **state)
     scene->side[MODEL_A].md.high[0] = 98;
     const struct verify_plan *plan = scene_decide(scene);
     assert_int_equal(plan->ask[MODEL_A] >> VF_DISTANCE & 1, 1);
-    assert_int_equal(plan->ask[MODEL_B] >> VF_DISTANCE & 1, 0);
-    assert_int_equal(plan->distance.partition, 0);
-    assert_int_equal(plan->distance.from, 98);
-    assert_int_equal(plan->distance.to, 100);
+    assert_int_equal(plan->ask[MODEL_B] >> VF_DISTANCE & 1, 1);
+    assert_int_equal(plan->distance_count[MODEL_A], 1);
+    assert_int_equal(plan->distances[MODEL_A][0].partition, 0);
+    assert_int_equal(plan->distances[MODEL_A][0].from, 98);
+    assert_int_equal(plan->distances[MODEL_A][0].to, 100);
+    assert_int_equal(plan->distances[MODEL_B][0].partition, 1);
     scene->side[MODEL_A].md.high[0] = -1;
     assert_int_equal(scene_decide(scene)->ask[MODEL_A] >> VF_DISTANCE & 1, 0);
     scene_free(scene);

@@ -40,11 +40,12 @@ static void record_seen(struct scene *scene)
 /* Data records that lie between two offsets of a partition of the far side. */
 static void records_between(struct scene *scene, int64_t from, int64_t to, int64_t records)
 {
-    struct verify_side *out = &scene->s.side[far_of(scene)];
+    enum model_side far = far_of(scene);
     const struct probe *middle = probes_find(&scene->probes, scene->probes.batch_count - 1, 0, 1);
     for (int32_t p = 0; p < SCENE_PARTITIONS; p++)
-        out->distances[out->distance_count++] = (struct verify_distance){
-            .partition = p, .from = from, .to = to, .before_ms = middle->on[far_of(scene)].timestamp_ms, .records = records};
+        (void)scene_distance(scene, far,
+                             (struct verify_distance){
+                                 .partition = p, .from = from, .to = to, .before_ms = middle->on[far].timestamp_ms, .records = records});
 }
 
 /* ---------------------------------------------------------------- right, ahead, behind */
@@ -176,7 +177,7 @@ static void behind_by_too_many_to_count(struct scene *scene)
 {
     behind_by_two_late(scene);
     for (size_t i = 0; i < SCENE_PARTITIONS; i++)
-        scene->s.side[MODEL_B].distances[i].records = scene->s.side[MODEL_B].distances[i].limit = 10001;
+        scene->side[MODEL_B].distances[i].records = scene->side[MODEL_B].distances[i].limit = 10001;
 }
 
 /* What was counted while less was tolerated does not tell whether it is within what is tolerated now. */
@@ -184,6 +185,22 @@ static void counted_for_another_tolerance(struct scene *scene)
 {
     behind_by_too_many_to_count(scene);
     scene->spec->behind_tolerance = 20000;
+}
+
+/* The answers come in any order: what would be told first is not known yet. */
+static void behind_and_the_record_there_not_known(struct scene *scene)
+{
+    barrier(scene);
+    far_at(scene, 199);
+    records_between(scene, 199, RIGHT, 2);
+    record_seen(scene);
+    scene_later(scene, DEADLINE - SCENE_AGE);
+}
+
+static void one_behind_and_one_not_moved(struct scene *scene)
+{
+    behind_and_the_record_there_not_known(scene);
+    scene->memory.before[1] = 199;
 }
 
 static void distance_not_known(struct scene *scene)
@@ -199,8 +216,8 @@ static void out_of_order(struct scene *scene)
 {
     behind_by_two(scene);
     records_between(scene, 199, 200, 0);
-    scene->s.side[MODEL_B].distances[2] = scene->s.side[MODEL_B].distances[4];
-    scene->s.side[MODEL_B].distances[3] = scene->s.side[MODEL_B].distances[5];
+    scene->side[MODEL_B].distances[2] = scene->side[MODEL_B].distances[4];
+    scene->side[MODEL_B].distances[3] = scene->side[MODEL_B].distances[5];
 }
 
 /* ---------------------------------------------------------------- deadlines */
@@ -335,6 +352,8 @@ static const struct scene_case moved[] = {
     MOVED("behind beyond tolerance waits", behind_by_two, WANT_STEP, None, "Moved"),
     MOVED("behind beyond tolerance waits for the Offset Distributor", behind_by_two_early, WANT_STEP, None, "Moved"),
     MOVED("behind beyond tolerance", behind_by_two_late, WANT_FAILED, OffsetBehindTolerance, "2 records behind the right one (201); 1 are"),
+    MOVED("behind, the record there not known", behind_and_the_record_there_not_known, WANT_STEP, None, "Moved"),
+    MOVED("behind, one not moved", one_behind_and_one_not_moved, WANT_STEP, None, "Moved"),
     MOVED("behind by too many to count", behind_by_too_many_to_count, WANT_FAILED, OffsetBehindTolerance,
           "is 199 in partition 0, more than 10000 records behind the right one (201); 1 are"),
     MOVED("counted for another tolerance", counted_for_another_tolerance, WANT_STEP, None, "Moved"),
@@ -365,6 +384,28 @@ static void offsets_follow_or_not(void **state)
     SCENE_RUN_CASES(moved);
 }
 
+/* All that are not known are asked for, each once however many guards need it; after a failure not at once again. */
+static void distances_are_asked_for_together(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_OFFSETS_A_TO_B, "Moved");
+    distance_not_known(scene);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->ask[MODEL_B] >> VF_DISTANCE & 1, 1);
+    assert_int_equal(plan->distance_count[MODEL_A], 0);
+    size_t found = 0;
+    for (size_t i = 0; i < plan->distance_count[MODEL_B]; i++)
+        if (plan->distances[MODEL_B][i].from == 190 && plan->distances[MODEL_B][i].to == RIGHT)
+            found += (size_t)1 << (4 * plan->distances[MODEL_B][i].partition);
+    assert_int_equal(found, 0x11);
+    scene_fail(scene, MODEL_B, VF_DISTANCE, DV_ERR_TIMEOUT);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->ask[MODEL_B] >> VF_DISTANCE & 1, 0);
+    assert_in_range(plan->wake_ms, scene->s.now.mono_ms + 1, scene->s.now.mono_ms + 1000);
+    scene_free(scene);
+}
+
 /* A distance that decides nothing more by its size is not counted out, and one that is not counted out has no number. */
 static void far_distances_are_not_counted_out(void **state)
 {
@@ -372,9 +413,9 @@ static void far_distances_are_not_counted_out(void **state)
     struct scene *scene = scene_new();
     scene_at(scene, STAGE_OFFSETS_A_TO_B, "Moved");
     distance_not_known(scene);
-    assert_int_equal(scene_decide(scene)->distance.limit, 10001);
+    assert_int_equal(scene_decide(scene)->distances[MODEL_B][0].limit, 10001);
     scene->spec->behind_tolerance = 20000;
-    assert_int_equal(scene_decide(scene)->distance.limit, 20001);
+    assert_int_equal(scene_decide(scene)->distances[MODEL_B][0].limit, 20001);
     scene_free(scene);
     scene = scene_new();
     scene_at(scene, STAGE_OFFSETS_A_TO_B, "Moved");
@@ -557,18 +598,17 @@ static void near_behind_for_a_window(struct scene *scene)
 {
     stands(scene, 3 * WINDOW);
     moves(scene, MODEL_A, 90, WINDOW);
-    struct verify_side *out = &scene->s.side[MODEL_A];
     const struct probe *middle = probes_find(&scene->probes, 0, 0, 1);
-    out->distances[out->distance_count++] =
-        (struct verify_distance){.partition = 0, .from = 90, .to = SET, .before_ms = middle->on[MODEL_A].timestamp_ms, .records = 9};
+    (void)scene_distance(
+        scene, MODEL_A,
+        (struct verify_distance){.partition = 0, .from = 90, .to = SET, .before_ms = middle->on[MODEL_A].timestamp_ms, .records = 9});
 }
 
 static void near_behind_within_tolerance(struct scene *scene)
 {
     near_behind_for_a_window(scene);
-    scene->s.side[MODEL_A].distances[0].records = 1;
-    scene->s.side[MODEL_A].distances[scene->s.side[MODEL_A].distance_count++] = scene->s.side[MODEL_A].distances[0];
-    scene->s.side[MODEL_A].distances[1].partition = 1;
+    scene->side[MODEL_A].distances[0].records = 1;
+    scene_distance(scene, MODEL_A, scene->side[MODEL_A].distances[0])->partition = 1;
     scene->memory.changed_ms[MODEL_A] = scene->s.now.mono_ms - 2 * WINDOW;
     scene->memory.changed_ms[MODEL_B] = scene->s.now.mono_ms - 2 * WINDOW;
 }
@@ -590,7 +630,7 @@ static void far_behind_nobody_knows_how_far(struct scene *scene)
 static void near_behind_by_too_many_to_count(struct scene *scene)
 {
     near_behind_for_a_window(scene);
-    scene->s.side[MODEL_A].distances[0].records = scene->s.side[MODEL_A].distances[0].limit = 10001;
+    scene->side[MODEL_A].distances[0].records = scene->side[MODEL_A].distances[0].limit = 10001;
 }
 
 static void far_rewound_by_old_facts(struct scene *scene)
@@ -680,6 +720,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offsets_follow_or_not),
+        cmocka_unit_test(distances_are_asked_for_together),
         cmocka_unit_test(far_distances_are_not_counted_out),
         cmocka_unit_test(the_far_side_is_looked_at_before),
         cmocka_unit_test(the_barrier_is_what_is_set),
