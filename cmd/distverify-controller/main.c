@@ -54,7 +54,7 @@ static const char usage[] =
     "  --namespace <name>        watch this namespace only; without it all\n"
     "  --lease <[ns/]name>       hold this Lease before doing anything, so that only one controller works\n"
     "  --max-runs <n>            runs at a time (8)\n"
-    "  --metrics-addr <ip:port>  /healthz, /readyz and /metrics (127.0.0.1:8080); \"\" for none\n"
+    "  --metrics-addr <ip:port>  /healthz, /readyz and /metrics (127.0.0.1:8080); :port for every address, \"\" for none\n"
     "  --log-level <level>       debug, info, warn or error (info)\n"
     "  --log-format <format>     text or json (text)\n"
     "  --allow-cross-namespace   a resource may name values in other namespaces that allow it\n"

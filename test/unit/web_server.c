@@ -209,6 +209,34 @@ static void addresses(void **state)
     loop_free(loop);
 }
 
+/* An IPv6-only pod is probed at its IPv6 address, an IPv4-only one at its IPv4 address. */
+static void no_host_is_both_families(void **state)
+{
+    (void)state;
+    struct loop *loop = loop_new();
+    struct ws_server *server = server_up(loop, (struct ws_config){.addr = ":0"});
+    uint16_t port = htons((uint16_t)ws_server_port(server));
+    struct client v4 = client_open(loop, ws_server_port(server));
+    client_expect(&v4, "/4", 200, "ok GET /4");
+    client_close(&v4);
+    struct client v6 = {.loop = loop, .fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), .in = DV_BUF_INIT(CLIENT_MAX)};
+    struct sockaddr_in6 sin6 = {.sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = in6addr_loopback};
+    bool there = v6.fd >= 0;
+    if (there && connect(v6.fd, (struct sockaddr *)&sin6, sizeof sin6) != 0) {
+        assert_int_equal(errno, EADDRNOTAVAIL); /* the machine has no IPv6; refused would be ours */
+        there = false;
+    }
+    if (there) {
+        assert_int_equal(fcntl(v6.fd, F_SETFL, O_NONBLOCK), 0);
+        client_expect(&v6, "/6", 200, "ok GET /6");
+        client_close(&v6);
+    }
+    ws_server_free(server);
+    loop_free(loop);
+    if (!there)
+        skip();
+}
+
 static void a_taken_port_is_said(void **state)
 {
     struct fixture *f = *state;
@@ -345,6 +373,7 @@ int main(void)
         cmocka_unit_test(who_does_not_read_is_dropped),
         cmocka_unit_test_setup_teardown(running_out_of_descriptors_passes, web_up, web_down),
         cmocka_unit_test(addresses),
+        cmocka_unit_test(no_host_is_both_families),
         cmocka_unit_test_setup_teardown(a_taken_port_is_said, web_up, web_down),
         cmocka_unit_test(a_server_starts_and_stops_many_times),
         cmocka_unit_test(a_loop_per_server_each_time),

@@ -42,6 +42,8 @@ test_chart() {
         [.items[].kind] | index("CustomResourceDefinition") == null' "$WORK/chart-full.json"
     check "chart, one namespace: nothing but the self review for all namespaces" jq -e '
         [.items[] | select(.kind == "ClusterRoleBinding") | .metadata.name | endswith("self-review")] == [true]' "$WORK/chart-namespace.json"
+    check "chart: probes and metrics are answered on IPv4 and IPv6" jq -e '
+        .items[] | select(.kind == "Deployment").spec.template.spec.containers[0].args | index("--metrics-addr=:8080") != null' "$WORK/chart.json"
     check "chart: a ServiceMonitor on demand" grep -q '^kind: ServiceMonitor' <(template --set serviceMonitor.create=true)
     check "values: an unknown key is refused" values_refused --set imagee.tag=1
     check "values: an unknown key within is refused" values_refused --set controller.leaderElect=true
