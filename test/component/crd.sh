@@ -77,6 +77,7 @@ test_status
 [ -z "${STATUS_SAMPLES:-}" ] || test_status_samples
 test_status_full
 test_chart
+test_chart_names
 test_deploy
 test_rights
 echo "crd: $passed passed, $failed failed"

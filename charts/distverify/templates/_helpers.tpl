@@ -1,16 +1,16 @@
 {{- define "distverify.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimAll "-" -}}
 {{- end -}}
 
 {{- /* Short enough for names with an ending of up to 13 characters. */ -}}
 {{- define "distverify.fullname" -}}
 {{- $name := include "distverify.name" . -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 50 | trimAll "-" -}}
 {{- else if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- .Release.Name | trunc 50 | trimAll "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimAll "-" -}}
 {{- end -}}
 {{- end -}}
 
@@ -19,20 +19,32 @@
 {{- printf "%s-%s" .Release.Namespace (include "distverify.fullname" .) -}}
 {{- end -}}
 
+{{- /* The name of a Service begins with a letter. */ -}}
+{{- define "distverify.service" -}}
+{{- $fullname := include "distverify.fullname" . -}}
+{{- printf "%s%s-metrics" (ternary "m-" "" (regexMatch "^[0-9]" $fullname)) $fullname -}}
+{{- end -}}
+
 {{- define "distverify.serviceAccount" -}}
 {{- default (ternary (include "distverify.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
 {{- end -}}
 
 {{- define "distverify.selector" -}}
-app.kubernetes.io/name: {{ include "distverify.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "distverify.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "distverify.labels" -}}
 {{ include "distverify.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
+{{- end -}}
+
+{{- /* A list of the top context and labels of the user's: these win over ours, apart from those by which pods are selected. */ -}}
+{{- define "distverify.labelsWith" -}}
+{{- $top := index . 0 -}}
+{{- toYaml (merge (include "distverify.selector" $top | fromYaml) (index . 1 | default dict) (include "distverify.labels" $top | fromYaml)) -}}
 {{- end -}}
 
 {{- define "distverify.image" -}}
@@ -47,6 +59,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "distverify.subject" -}}
 kind: ServiceAccount
-name: {{ include "distverify.serviceAccount" . }}
-namespace: {{ .Release.Namespace }}
+name: {{ include "distverify.serviceAccount" . | quote }}
+namespace: {{ .Release.Namespace | quote }}
 {{- end -}}

@@ -1,7 +1,7 @@
 # The chart and the kustomize base: both are taken by the API server, both give the same rights and the same pod, and the rights are
 # those that are used and no others.
 
-template() { helm template commission "$ROOT/charts/distverify" --namespace "$NAMESPACE" "$@"; }
+template() { helm template "${RELEASE:-commission}" "$ROOT/charts/distverify" --namespace "$NAMESPACE" "$@"; }
 full_values() { echo -f "$HERE/values-full.yaml" --set "targets[0].namespace=$NAMESPACE"; }
 
 # taken WHAT: the API server takes all of stdin's YAML (dry run); what it would store is in $WORK/WHAT.json.
@@ -17,6 +17,31 @@ chart_taken() { # WHAT VALUE-ARGUMENT...
 
 values_refused() { # HELM-ARGUMENT...
     ! template "$@" > "$WORK/out" 2>&1 && grep -q "values don't meet the specifications" "$WORK/out"
+}
+
+# template_fails SENTENCE HELM-ARGUMENT...
+template_fails() {
+    local sentence=$1
+    shift
+    ! template "$@" > "$WORK/out" 2>&1 && grep -qF "$sentence" "$WORK/out"
+}
+
+# Names and labels that YAML would take for numbers and booleans were they not quoted.
+test_chart_names() {
+    local RELEASE=2024 name
+    check "chart: a release that is a number" chart_taken chart-number --set crds.install=false,networkPolicy.create=true
+    for name in 007 1e3 "null" 0x1f; do
+        check "chart: names $name" chart_taken "chart-$name" --set-string "fullnameOverride=$name,serviceAccount.name=$name" \
+            --set-string "nameOverride=on,podLabels.app\.kubernetes\.io/name=mine,podLabels.team=$name" \
+            --set-string "controller.namespace=$NAMESPACE,targets[0].namespace=$NAMESPACE,targets[0].configMaps[0]=$name" \
+            --set crds.install=false,networkPolicy.create=true
+        check "chart: names $name: they are these, and the labels that select pods are ours" jq -e --arg name "$name" '
+            .items[] | select(.kind == "Deployment") | .metadata.name == $name and (.spec.template
+            | .spec.serviceAccountName == $name and .metadata.labels.team == $name
+              and .metadata.labels["app.kubernetes.io/name"] == "on")' "$WORK/chart-$name.json"
+        check "chart: names $name: no label twice" [ "$(grep -c ' app.kubernetes.io/name: ' "$WORK/chart.yaml")" = \
+            "$(($(grep -c '^ *labels:$' "$WORK/chart.yaml") + 3))" ] # beside the labels: three selectors
+    done
 }
 
 # pod_taken WHAT: the Deployment's pod in a namespace that enforces the restricted level.
@@ -45,6 +70,13 @@ test_chart() {
     check "chart: probes and metrics are answered on IPv4 and IPv6" jq -e '
         .items[] | select(.kind == "Deployment").spec.template.spec.containers[0].args | index("--metrics-addr=:8080") != null' "$WORK/chart.json"
     check "chart: a ServiceMonitor on demand" grep -q '^kind: ServiceMonitor' <(template --set serviceMonitor.create=true)
+    check "chart: a ServiceMonitor's labels: the selecting ones are ours" [ "$(template --set serviceMonitor.create=true \
+        --set-string 'serviceMonitor.labels.release=1,serviceMonitor.labels.app\.kubernetes\.io/name=mine' \
+        | sed -n '/^kind: ServiceMonitor/,/^spec/p' | grep -c 'app.kubernetes.io/name: distverify$\|release: "1"$\|name: mine')" = 2 ]
+    check "chart: a ServiceMonitor without a Service is refused" template_fails "serviceMonitor.create needs service.create" \
+        --set serviceMonitor.create=true,service.create=false
+    check "values: a label that is none is refused" values_refused --set 'podLabels.team=no blanks'
+    check "values: a service account's name that is none is refused" values_refused --set serviceAccount.name=Not_A_Name
     check "values: an unknown key is refused" values_refused --set imagee.tag=1
     check "values: an unknown key within is refused" values_refused --set controller.leaderElect=true
     check "values: a target without names is refused" values_refused --set 'targets[0].namespace=kafka'
