@@ -183,7 +183,7 @@ tidy: ## clang-tidy over all C (.clang-tidy); installed when missing (root)
 	@git ls-files 'pkg/*.c' 'cmd/*.c' 'test/*.c' | xargs -P$$(nproc) -n4 bash -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy 2>&1 | \
 	  sed '/^[0-9]* warnings\? generated\.$$/d'
 
-unit: $(UNIT_BIN) ## unit tests
+unit: $(UNIT_BIN) $(CONTROLLER) ## unit tests
 	@LABEL=unit test/checks/run-cmocka.sh $(UNIT_BIN)
 sim: $(SIM_BIN) ## whole runs in memory, virtual time
 	@LABEL=sim test/checks/run-cmocka.sh $(SIM_BIN)

@@ -206,6 +206,7 @@ static void main_acquired(void *arg)
 {
     struct program *program = arg;
     dv_log(DV_LOG_INFO, "lease acquired", "lease", program->flags.lease, "identity", program->instance, NULL);
+    main_ready(program, false, "reading the DistributionVerifications");
     controller_start(program->controller);
 }
 
@@ -216,12 +217,19 @@ static void main_lost(void *arg, const struct dv_err *err)
     (void)arg;
 }
 
+/* A stand-by is in order while it sees who leads. One that cannot even look would never take over. */
 static void main_waiting(void *arg, const char *holder, const struct dv_err *err)
 {
     struct program *program = arg;
-    dv_log(DV_LOG_INFO, "waiting for the lease", "holder", holder, "error", err != NULL && err->kind != DV_ERR_NONE ? err->text : NULL,
-           NULL);
-    main_ready(program, true, NULL); /* a stand-by is in order */
+    if (holder != NULL) {
+        dv_log(DV_LOG_INFO, "waiting for the lease", "holder", holder, NULL);
+        main_ready(program, true, NULL);
+    } else if (err->kind == DV_ERR_CONFLICT) {
+        dv_log(DV_LOG_INFO, "another one was faster", "error", err->text, NULL); /* the next look names it */
+    } else {
+        dv_log(DV_LOG_WARN, "cannot read or write the lease", "lease", program->flags.lease, "error", err->text, NULL);
+        main_ready(program, false, err->text);
+    }
 }
 
 static void main_on_kube(void *arg, const struct port_kube_event *event)
