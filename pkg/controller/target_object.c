@@ -82,13 +82,12 @@ static void target_read_switches(const struct model_distributor *distributor, co
 static void target_read(const struct model_distributor *distributor, const char *text, size_t len, struct verify_values *out)
 {
     VALUES_CLEANUP_DOC struct values_doc *doc = NULL;
-    struct dv_err unused = DV_ERR_INIT;
     if (values_parse(text, len, &doc, &out->why) != 0)
         return;
     out->readable = true;
     target_read_switches(distributor, doc, out);
-    out->principals_readable =
-        values_get_strings(doc, target_path(&distributor->principals_path), &out->principals, &out->principal_count, &unused) == 0;
+    out->principals_readable = values_get_strings(doc, target_path(&distributor->principals_path), &out->principals, &out->principal_count,
+                                                  &out->principals_why) == 0;
 }
 
 /* The manager whose entry in managedFields is newest. */

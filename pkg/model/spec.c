@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/timefmt.h"
 
@@ -132,6 +133,18 @@ static struct model_path spec_path(const struct walk *outer, const char *key)
     for (size_t i = 0; i < path.count; i++)
         path.keys[i] = spec_with_level(path.keys[i], outer->level);
     return path;
+}
+
+const char *model_path_text(const struct model_path *path, char *out, size_t size)
+{
+    struct dv_buf text = DV_BUF_INIT(4096);
+    for (size_t i = 0; i < path->count; i++) {
+        const char *quote = path->keys[i][0] == '\0' || strpbrk(path->keys[i], ". \"") != NULL ? "\"" : "";
+        (void)dv_buf_addf(&text, "%s%s%s%s", i > 0 ? "." : "", quote, path->keys[i], quote);
+    }
+    (void)dv_strlcpy(out, dv_buf_text(&text), size);
+    dv_buf_free(&text);
+    return out;
 }
 
 /* topic, group and timestampsTopic: {name} or {nameOn: {a, b}}. */

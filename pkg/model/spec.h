@@ -38,6 +38,9 @@ struct model_path {
     size_t count;
 };
 
+/* "init.principals", keys that hold a dot or a blank in quotes. Returns out, cut where it does not fit. */
+const char *model_path_text(const struct model_path *path, char *out, size_t size);
+
 struct model_switch_spec {
     struct model_path path;
     char *connector; /* KafkaConnector name, {level} replaced; NULL for distribution and init */

@@ -50,7 +50,11 @@ bool group_not_empty(struct turn *t);
 bool distribution_on(struct turn *t);
 bool preflight_unknown(struct turn *t);
 void remember_before(struct turn *t);
+bool principals_unreadable(struct turn *t);
 bool principal_not_listed(struct turn *t);
+/* "init.principals": where the values of side list the principals. */
+#define PRINCIPALS_PATH_TEXT 160
+const char *principals_path(const struct turn *t, enum model_side side, char out[PRINCIPALS_PATH_TEXT]);
 bool values_unknown(struct turn *t);
 void own_principal_note(struct turn *t);
 bool init_job_failed(struct turn *t);

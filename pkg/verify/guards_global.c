@@ -277,12 +277,13 @@ static const char *global_principal(struct turn *t, enum model_side side)
 static void global_say_right(struct turn *t, enum model_side side, const char *who, const char *operation, const char *what,
                              const char *name, bool denied)
 {
+    char path[PRINCIPALS_PATH_TEXT];
     if (denied)
         turn_say(t, "%s on Kafka cluster %s is denied %s on %s %s by a deny ACL; remove the rule", who, turn_name(t, side), operation, what,
                  name);
     else
-        turn_say(t, "%s lacks %s on %s %s of Kafka cluster %s; add it to init.principals of %s and let its init job run", who, operation,
-                 what, name, turn_name(t, side), turn_name(t, side));
+        turn_say(t, "%s lacks %s on %s %s of Kafka cluster %s; add it to %s of %s and let its init job run", who, operation, what, name,
+                 turn_name(t, side), principals_path(t, side, path), turn_name(t, side));
 }
 
 static bool global_lacks(struct turn *t, enum model_side side, const struct verify_right *right, const char *operation, const char *what,
@@ -314,8 +315,12 @@ static void global_name_acl(struct turn *t, enum model_side side, enum model_con
         return;
     if (known && connector == MODEL_OD && global_lacks(t, far, &there->write_ts, "Write", "topic", turn_cluster(t, far)->timestamps_topic))
         return;
-    turn_say(t, "%s of %s is refused by an ACL; check init.principals of %s (its own group) and of %s (what it writes) for %s",
-             model_connector_text(connector), turn_name(t, side), turn_name(t, side), turn_name(t, far), global_principal(t, side));
+    char own[PRINCIPALS_PATH_TEXT];
+    char other[PRINCIPALS_PATH_TEXT];
+    bool same = dv_streq(principals_path(t, side, own), principals_path(t, far, other));
+    turn_say(t, "%s of %s is refused by an ACL; check %s of %s (its own group) and %s%sof %s (what it writes) for %s",
+             model_connector_text(connector), turn_name(t, side), own, turn_name(t, side), same ? "" : other, same ? "" : " ",
+             turn_name(t, far), global_principal(t, side));
 }
 
 static bool global_refused(struct turn *t, enum model_side side, enum model_connector connector, const struct verify_connector *fact)

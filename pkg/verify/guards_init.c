@@ -252,8 +252,27 @@ static bool init_listed(const struct verify_values *values, const char *principa
     return false;
 }
 
+const char *principals_path(const struct turn *t, enum model_side side, char out[PRINCIPALS_PATH_TEXT])
+{
+    return model_path_text(&turn_cluster(t, side)->distributor.principals_path, out, PRINCIPALS_PATH_TEXT);
+}
+
+/* What cannot be read may well list whom it should. */
+bool principals_unreadable(struct turn *t)
+{
+    const struct verify_values *values = turn_side(t, t->near)->values;
+    const struct model_cluster *cluster = turn_cluster(t, t->near);
+    const struct model_values_target *target = &cluster->distributor.values;
+    if (values == NULL || !values->readable || values->principals_readable)
+        return false;
+    turn_say(t, "%s: %s in %s %s/%s: %s", cluster->name, target->key, target->secret ? "Secret" : "ConfigMap", cluster->ns, target->name,
+             values->principals_why.text);
+    return true;
+}
+
 bool principal_not_listed(struct turn *t)
 {
+    char path[PRINCIPALS_PATH_TEXT];
     const struct verify_values *values = turn_side(t, t->near)->values;
     const struct model_distributor *far = &turn_cluster(t, t->far)->distributor;
     if (values == NULL)
@@ -261,8 +280,8 @@ bool principal_not_listed(struct turn *t)
     for (size_t i = 0; i < far->principal_count; i++) {
         if (values->principals_readable && init_listed(values, far->principals[i]))
             continue;
-        turn_say(t, "%s: init.principals does not list %s, the Distributor of %s, which has to write here; add it to the values of %s",
-                 turn_name(t, t->near), far->principals[i], turn_name(t, t->far), turn_name(t, t->near));
+        turn_say(t, "%s: %s does not list %s, the Distributor of %s, which has to write here; add it to the values of %s",
+                 turn_name(t, t->near), principals_path(t, t->near, path), far->principals[i], turn_name(t, t->far), turn_name(t, t->near));
         return true;
     }
     return false;
@@ -270,11 +289,13 @@ bool principal_not_listed(struct turn *t)
 
 void own_principal_note(struct turn *t)
 {
+    char path[PRINCIPALS_PATH_TEXT];
     const struct verify_values *values = turn_side(t, t->near)->values;
     const struct model_distributor *own = &turn_cluster(t, t->near)->distributor;
     for (size_t i = 0; i < own->principal_count; i++)
         if (!init_listed(values, own->principals[i]))
-            turn_note(t, "warning: init.principals of %s does not list its own Distributor %s", turn_name(t, t->near), own->principals[i]);
+            turn_note(t, "warning: %s of %s does not list its own Distributor %s", principals_path(t, t->near, path), turn_name(t, t->near),
+                      own->principals[i]);
 }
 
 /* This revision's init job: the newest matching Job created after our write; after a skipped write the newest. NULL: cannot be named. */
@@ -391,6 +412,7 @@ bool acls_effective(struct turn *t)
 
 bool acls_late(struct turn *t)
 {
+    char path[PRINCIPALS_PATH_TEXT];
     const struct verify_right *right = &turn_side(t, t->near)->write_test;
     if (!turn_fresh(t, t->near, VF_ACLS, t->m->step_since_ms) || right->allowed)
         return false;
@@ -402,7 +424,7 @@ bool acls_late(struct turn *t)
         turn_say(t, "%s is denied Write on topic %s of Kafka cluster %s by a deny ACL; remove the rule", right->principal,
                  turn_cluster(t, t->near)->topic, turn_name(t, t->near));
     else
-        turn_say(t, "%s lacks Write on topic %s of Kafka cluster %s; check init.principals of %s and its init job", right->principal,
-                 turn_cluster(t, t->near)->topic, turn_name(t, t->near), turn_name(t, t->near));
+        turn_say(t, "%s lacks Write on topic %s of Kafka cluster %s; check %s of %s and its init job", right->principal,
+                 turn_cluster(t, t->near)->topic, turn_name(t, t->near), principals_path(t, t->near, path), turn_name(t, t->near));
     return true;
 }

@@ -116,6 +116,7 @@ static const struct verify_row rows_preflight[] = {
 
 #define INIT_ROWS                                                                                                                      \
     ROW("Principals", values_unknown, nothing, OUT_WAIT, None, NULL),                                                                  \
+        ROW("Principals", principals_unreadable, nothing, OUT_STOP, ValuesInvalid, NULL),                                              \
         ROW("Principals", principal_not_listed, nothing, OUT_STOP, PrincipalNotListed, NULL),                                          \
         ROW("Principals", always, own_principal_note, OUT_GO, None, "Write"), APPLY_ROWS("Write", "Applied", "Job"),                   \
         ROW("Job", init_job_failed, nothing, OUT_STOP, InitJobFailed, NULL), ROW("Job", init_job_open, nothing, OUT_WAIT, None, NULL), \
@@ -266,14 +267,16 @@ static const struct verify_row rows_lag[] = {
 
 static bool ts_write_late(struct turn *t)
 {
+    char path[PRINCIPALS_PATH_TEXT];
     const struct verify_right *right = &turn_side(t, t->far)->write_ts;
     int64_t due = t->m->step_since_ms + verify_arrival_ms(t->s);
     if (t->now < due)
         turn_wake(t, due);
     if (!turn_side(t, t->far)->ts_topic.found || right->allowed || t->now < due)
         return false;
-    turn_say(t, "%s %s Write on topic %s of Kafka cluster %s; check init.principals of %s and its init job", right->principal,
-             right->denied ? "is denied" : "lacks", turn_cluster(t, t->far)->timestamps_topic, turn_name(t, t->far), turn_name(t, t->far));
+    turn_say(t, "%s %s Write on topic %s of Kafka cluster %s; check %s of %s and its init job", right->principal,
+             right->denied ? "is denied" : "lacks", turn_cluster(t, t->far)->timestamps_topic, turn_name(t, t->far),
+             principals_path(t, t->far, path), turn_name(t, t->far));
     return true;
 }
 

@@ -57,8 +57,9 @@ struct verify_values {
     char **principals;
     size_t principal_count;
     bool principals_readable;
-    char manager[64]; /* field manager of the last change */
-    char version[32]; /* resourceVersion */
+    struct dv_err principals_why; /* with principals_readable false */
+    char manager[64];             /* field manager of the last change */
+    char version[32];             /* resourceVersion */
 };
 
 enum verify_health { VERIFY_WAIT, VERIFY_HEALTHY, VERIFY_FAILED, VERIFY_BLOCKED };

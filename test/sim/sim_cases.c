@@ -129,6 +129,7 @@ const struct sim_case sim_cases[] = {
 
     /* InitA, InitB */
     FAILED("principal-not-listed", "a:principals.remoteMissing", "PrincipalNotListed", "InitA", "01000", "01000", "CN=dist-dc2"),
+    ERROR("principal-is-a-number", "a:principals.number", "ValuesInvalid", "InitA", "01000", "01000", "item 1"),
     FAILED("principal-not-listed-b", "b:principals.remoteMissing", "PrincipalNotListed", "InitB", "01000", "01000", "CN=dist-dc1"),
     FAILED("init-job-failed", "a:init.fail=1; @InitA values.comment", "InitJobFailed", "InitA", "01000", "01000", "dc1-distributor-init"),
     FAILED("init-write-missing", "b:init.skip=4", "AclMissing", "InitB", "01000", "01000", "dc2"),

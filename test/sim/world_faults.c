@@ -258,6 +258,11 @@ static void fault_values_text(const struct fault *f)
     fault_values_replace(f, "init:\n  enabled: true", "init:\n  enabled: \"yes please\"", "kubectl-edit");
 }
 
+static void fault_principals_number(const struct fault *f)
+{
+    fault_values_replace(f, "principals:\n", "principals:\n  - 7\n", "kubectl-edit");
+}
+
 static void fault_values_remove(const struct fault *f)
 {
     world_remove(f->world, fault_dist(f)->server, fault_dist(f)->secret ? "secrets" : "configmaps",
@@ -542,6 +547,7 @@ static const struct {
     {"values.edit", fault_values_edit},
     {"values.comment", fault_values_comment},
     {"values.revert", fault_values_revert},
+    {"principals.number", fault_principals_number},
     {"principals.remoteMissing", fault_principal_missing},
     {"principals.ownMissing", fault_own_principal_missing},
     {"pod.restart", fault_pod_restart},

@@ -212,6 +212,16 @@ static void not_listed(struct scene *scene)
 static void list_unreadable(struct scene *scene)
 {
     scene->side[MODEL_A].values.principals_readable = false;
+    scene->side[MODEL_A].values.principal_count = 0;
+    (void)dv_err_set(&scene->side[MODEL_A].values.principals_why, DV_ERR_INVALID, "init.principals (line 4) is a string, not a list");
+}
+
+static void not_listed_elsewhere(struct scene *scene)
+{
+    struct model_path *path = &scene->spec->cluster[MODEL_A].distributor.principals_path;
+    not_listed(scene);
+    free(path->keys[1]);
+    path->keys[1] = dv_strdup("kafka.users");
 }
 
 static void near_unlisted(struct scene *scene)
@@ -360,7 +370,10 @@ static void rights_denied_for_long(struct scene *scene)
 static const struct scene_case init[] = {
     INIT("not listed", "Principals", not_listed, WANT_FAILED, PrincipalNotListed,
          "dc1: init.principals does not list User:CN=dist-dc2,OU=x"),
-    INIT("list unreadable", "Principals", list_unreadable, WANT_FAILED, PrincipalNotListed, NULL),
+    INIT("not listed, its own path", "Principals", not_listed_elsewhere, WANT_FAILED, PrincipalNotListed,
+         "dc1: init.\"kafka.users\" does not list User:CN=dist-dc2,OU=x"),
+    INIT("list unreadable", "Principals", list_unreadable, WANT_ERROR, ValuesInvalid,
+         "dc1: values.yaml in ConfigMap kafka/dc1-values: init.principals (line 4) is a string, not a list"),
     INIT("own one not listed", "Principals", near_unlisted, WANT_STEP, None, "Write"),
     INIT("job failed", "Job", job_failed, WANT_FAILED, InitJobFailed, "init job kafka/init-1 failed"),
     INIT("job running", "Job", job_running, WANT_STEP, None, "Job"),
