@@ -87,7 +87,8 @@ struct ctl_side {
     /* Kubernetes */
     int access_open;
     bool access_asked;
-    char access_missing[200];
+    uint32_t access_refused; /* rows of the table of rights */
+    char access_missing[600];
     port_id watch_values, watch_connect, watch_connectors, watch_pods, watch_jobs;
     struct verify_values values;
     bool values_known;

@@ -212,17 +212,20 @@ static void observe_object(struct ticket *ticket, const struct port_kube_event *
 static const struct {
     const char *verb, *group, *resource, *subresource;
     bool values;
+    bool jobs; /* only where the spec has a selector of init jobs */
 } observe_rights[] = {
-    {"list", STRIMZI, "kafkaconnects", NULL, false},
-    {"watch", STRIMZI, "kafkaconnects", NULL, false},
-    {"list", STRIMZI, "kafkaconnectors", NULL, false},
-    {"watch", STRIMZI, "kafkaconnectors", NULL, false},
-    {"list", "", "pods", NULL, false},
-    {"watch", "", "pods", NULL, false},
-    {"get", "", "pods", "log", false},
-    {"get", "", NULL, NULL, true},
-    {"watch", "", NULL, NULL, true},
-    {"patch", "", NULL, NULL, true},
+    {"list", STRIMZI, "kafkaconnects", NULL, false, false},
+    {"watch", STRIMZI, "kafkaconnects", NULL, false, false},
+    {"list", STRIMZI, "kafkaconnectors", NULL, false, false},
+    {"watch", STRIMZI, "kafkaconnectors", NULL, false, false},
+    {"list", "", "pods", NULL, false, false},
+    {"watch", "", "pods", NULL, false, false},
+    {"get", "", "pods", "log", false, false},
+    {"list", "batch", "jobs", NULL, false, true},
+    {"watch", "batch", "jobs", NULL, false, true},
+    {"get", "", NULL, NULL, true, false},
+    {"watch", "", NULL, NULL, true, false},
+    {"patch", "", NULL, NULL, true, false},
 };
 #define RIGHTS (sizeof observe_rights / sizeof observe_rights[0])
 
@@ -234,7 +237,10 @@ void observe_access(struct entry *entry, enum model_side side)
         return;
     struct port_resource target = target_resource(entry, side);
     facts->access_missing[0] = '\0';
+    facts->access_refused = 0;
     for (size_t i = 0; i < RIGHTS; i++) {
+        if (observe_rights[i].jobs && entry->spec->cluster[side].distributor.init_job_selector == NULL)
+            continue;
         json_t *attributes =
             json_pack("{s:s, s:s, s:s, s:s}", "namespace", entry->spec->cluster[side].ns, "verb", observe_rights[i].verb, "group",
                       observe_rights[i].group, "resource", observe_rights[i].values ? target.plural : observe_rights[i].resource);
@@ -258,6 +264,31 @@ void observe_access(struct entry *entry, enum model_side side)
     }
 }
 
+/* "list pods, patch configmaps dc1-values", in the order of the table; one that would be cut is left out and counted. */
+static void observe_access_say(struct ctl_side *facts, struct port_resource target)
+{
+    size_t used = 0;
+    size_t more = 0;
+    for (size_t i = 0; i < RIGHTS; i++) {
+        if ((facts->access_refused & (1u << i)) == 0)
+            continue;
+        bool values = observe_rights[i].values;
+        const char *sub = observe_rights[i].subresource;
+        char *right = dv_asprintf("%s%s %s%s%s%s%s", used > 0 ? ", " : "", observe_rights[i].verb,
+                                  values ? target.plural : observe_rights[i].resource, sub != NULL ? "/" : "", sub != NULL ? sub : "",
+                                  values ? " " : "", values ? target.name : "");
+        if (more > 0 || used + strlen(right) + sizeof " and 99 more" > sizeof facts->access_missing) {
+            more++;
+        } else {
+            (void)dv_strlcpy(facts->access_missing + used, right, sizeof facts->access_missing - used);
+            used += strlen(right);
+        }
+        free(right);
+    }
+    if (more > 0)
+        (void)dv_format(facts->access_missing + used, sizeof facts->access_missing - used, " and %zu more", more);
+}
+
 static void observe_access_answer(struct ticket *ticket, const struct port_kube_event *event)
 {
     struct entry *entry = ticket->entry;
@@ -270,13 +301,11 @@ static void observe_access_answer(struct ticket *ticket, const struct port_kube_
     facts->access_open--;
     if (event->err.kind != DV_ERR_NONE)
         observe_failed(facts, VF_ACCESS, ctl_now(entry->ctl).mono_ms, &event->err);
-    else if (!allowed && facts->access_missing[0] == '\0' && entry->spec != NULL)
-        (void)dv_format(facts->access_missing, sizeof facts->access_missing, "%s %s%s%s%s%s", observe_rights[i].verb,
-                        observe_rights[i].values ? target_resource(entry, side).plural : observe_rights[i].resource,
-                        observe_rights[i].subresource != NULL ? "/" : "",
-                        observe_rights[i].subresource != NULL ? observe_rights[i].subresource : "", observe_rights[i].values ? " " : "",
-                        observe_rights[i].values ? target_resource(entry, side).name : "");
+    else if (!allowed)
+        facts->access_refused |= 1u << i;
     if (facts->access_open == 0) {
+        if (entry->spec != NULL)
+            observe_access_say(facts, target_resource(entry, side));
         facts->asked[VF_ACCESS] = false;
         if (facts->stamp[VF_ACCESS].failed_ms < asked)
             observe_known(facts, VF_ACCESS, asked);

@@ -106,7 +106,7 @@ struct verify_side {
     const struct verify_distance *distances;          /* answered ones */
     size_t distance_count;
     /* Kubernetes */
-    char access_missing[200]; /* "" when nothing is missing */
+    char access_missing[600]; /* all that is missing, "list pods, watch pods"; "" when nothing is */
     const struct verify_values *values;
     const struct fact_connect *connect;        /* NULL: not there */
     const struct verify_connector *connectors; /* all that are labelled for this KafkaConnect */

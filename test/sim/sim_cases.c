@@ -42,6 +42,8 @@ const struct sim_case sim_cases[] = {
     PASSED("healthy-strimzi-at-its-interval-only", "a:strimzi.slow=1; b:strimzi.slow=1"),
     PASSED("healthy-applier-late", "a:applier.delay=15000; b:applier.delay=15000"),
     PASSED("healthy-own-principal-not-listed", "a:principals.ownMissing; b:principals.ownMissing; a:acls.own; b:acls.own"),
+    PASSED("healthy-no-init-job-selector",
+           "spec=clusters.a.distributor.initJob:{}; spec=clusters.b.distributor.initJob:{}; api.deny=list jobs,watch jobs"),
     PASSED("healthy-others-on-topic",
            "topic.noise=20; b:topic.noise=20; @MessagesBothWays.Settle topic.noise=5; @Persisted.MovedA b:topic.noise=5"),
     PASSED("healthy-others-in-group-before", "group.set=1; b:group.set=2"),
@@ -101,6 +103,8 @@ const struct sim_case sim_cases[] = {
             "[dc2-message-distributor-level-1|task-0] Uncaught exception in REST call. (org.apache.kafka.connect.runtime.Worker)"),
 
     /* Preflight */
+    ERROR("api-rights-missing", "api.deny=watch jobs,get pods,list pods", "PermissionMissing", "Preflight", "01000", "01000",
+          "may not list pods, get pods/log, watch jobs in namespace kafka"),
     ERROR("api-right-missing", "api.deny=patch configmaps", "PermissionMissing", "Preflight", "01000", "01000", "patch configmaps"),
     ERROR("secret-missing", "b:kafka.refuse=secret", "SecretNotFound", "Preflight", "01000", "01000", "dc2"),
     ERROR("authentication-failed", "a:kafka.refuse=auth", "AuthenticationFailed", "Preflight", "01000", "01000", "dc1"),

@@ -246,7 +246,7 @@ struct world {
     int64_t api_conflicts; /* so many of the next status writes meet a conflict */
     int64_t api_lose;      /* so many of the next writes are done and their answers lost */
     bool crd_old;          /* the CRD knows neither run.lastProgressAt nor the evidence's watchedSeconds */
-    char api_deny[64];     /* "verb resource" that an access review refuses */
+    char api_deny[200];    /* "verb resource,verb resource" that an access review refuses */
     /* settings */
     bool field;
     int64_t window, flush, reconcile;
