@@ -108,6 +108,13 @@ test_deploy() {
     need_namespace kafka
     check "deploy" taken deploy < <(kubectl kustomize "$ROOT/deploy")
     check "deploy/example" taken example < <(kubectl kustomize "$ROOT/deploy/example")
+    check "deploy/example/remote.yaml" taken remote < "$ROOT/deploy/example/remote.yaml"
+    check "the identity on another cluster may what the chart's may there, of one values object" jq -e --slurpfile chart "$WORK/chart.json" '
+        [.items[] | select(.kind == "Role").rules[]] as $rules
+        | ($rules | map(select(.resourceNames | not)) | sort) ==
+          ([$chart[0].items[] | select(.kind == "ClusterRole" and (.metadata.name | endswith("-distributors"))).rules[]] | sort)
+        and ($rules | map(select(.resourceNames) | {resources, resourceNames, verbs}))
+          == [{resources: ["configmaps"], resourceNames: ["dc2-distributor-values"], verbs: ["get", "watch", "patch"]}]' "$WORK/remote.json"
     check "deploy: restricted pod" pod_taken deploy
     check "deploy: restricted namespace" jq -e '
         .items[] | select(.kind == "Namespace").metadata.labels["pod-security.kubernetes.io/enforce"] == "restricted"' "$WORK/deploy.json"
