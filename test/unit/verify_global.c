@@ -290,6 +290,14 @@ static void task_refused(struct scene *scene)
     grown_old(scene);
 }
 
+static void task_refused_other_path(struct scene *scene)
+{
+    struct model_path *path = &scene->spec->cluster[MODEL_B].distributor.principals_path;
+    task_refused(scene);
+    free(path->keys[0]);
+    path->keys[0] = dv_strdup("grants");
+}
+
 static void task_refused_group(struct scene *scene)
 {
     task_refused(scene);
@@ -384,6 +392,8 @@ static const struct scene_case connectors[] = {
     {"restarts from before", WAITS, restarts_from_before, WANT_STEP, REASON_None, "Arrive"},
     {"refused, too early", WAITS, task_refused_young, WANT_STEP, REASON_None, "Arrive"},
     {"refused, undecidable", WAITS, task_refused, WANT_FAILED, REASON_AclMissing, "init.principals of dc1 (its own group) and of dc2"},
+    {"refused, a path for each", WAITS, task_refused_other_path, WANT_FAILED, REASON_AclMissing,
+     "check init.principals of dc1 (its own group) and grants.principals of dc2 (what it writes)"},
     {"refused its group", WAITS, task_refused_group, WANT_FAILED, REASON_AclMissing,
      "User:CN=dist-dc1,OU=x lacks Read on group connect-md of Kafka cluster dc1"},
     {"refused to write", WAITS, task_refused_write, WANT_FAILED, REASON_AclMissing,
