@@ -204,8 +204,14 @@ void observe_converge(struct entry *entry, const struct verify_observe *observe)
 void observe_stop(struct entry *entry);
 void observe_kube(struct ticket *ticket, const struct port_kube_event *event);
 void observe_access(struct entry *entry, enum model_side side);
-void observe_findings(struct entry *entry, enum model_side side);
+void observe_known(struct ctl_side *facts, enum verify_fact fact, int64_t now);
+void observe_failed(struct ctl_side *facts, enum verify_fact fact, int64_t now, const struct dv_err *err);
 struct port_server entry_server(const struct entry *entry, enum model_side side);
+
+/* logs.c */
+void logs_converge(struct entry *entry, enum model_side side, bool wanted, int64_t since_ms);
+void logs_event(struct ticket *ticket, const struct port_kube_event *event);
+void logs_findings(struct entry *entry, enum model_side side); /* of all pods of a side, for one turn */
 
 /* ask.c: questions to Kafka */
 void ask_all(struct entry *entry, const struct verify_plan *plan);

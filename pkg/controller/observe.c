@@ -6,7 +6,6 @@
 #include "controller/internal.h"
 
 #define STRIMZI "kafka.strimzi.io"
-#define LOG_QUIET_MS 400 /* after so long without a line the last record is taken as whole */
 
 struct port_server entry_server(const struct entry *entry, enum model_side side)
 {
@@ -16,14 +15,14 @@ struct port_server entry_server(const struct entry *entry, enum model_side side)
     return (struct port_server){.ns = entry->ns, .secret = cluster->kubeconfig_secret, .key = cluster->kubeconfig_key};
 }
 
-static void observe_known(struct ctl_side *facts, enum verify_fact fact, int64_t now)
+void observe_known(struct ctl_side *facts, enum verify_fact fact, int64_t now)
 {
     facts->stamp[fact].as_of_ms = now;
     facts->stamp[fact].failed_ms = 0;
     dv_err_clear(&facts->stamp[fact].err);
 }
 
-static void observe_failed(struct ctl_side *facts, enum verify_fact fact, int64_t now, const struct dv_err *err)
+void observe_failed(struct ctl_side *facts, enum verify_fact fact, int64_t now, const struct dv_err *err)
 {
     facts->stamp[fact].failed_ms = now > facts->stamp[fact].as_of_ms ? now : facts->stamp[fact].as_of_ms + 1;
     facts->stamp[fact].err = *err;
@@ -312,150 +311,6 @@ static void observe_access_answer(struct ticket *ticket, const struct port_kube_
     }
 }
 
-/* ---------------------------------------------------------------- logs */
-
-static struct ctl_log *observe_find_log(struct ctl_side *facts, const char *uid, int64_t restarts, bool previous)
-{
-    for (struct ctl_log *log = facts->logs; log != NULL; log = log->next)
-        if (dv_streq(log->pod_uid, uid) && log->restarts == restarts && log->previous == previous)
-            return log;
-    return NULL;
-}
-
-static void observe_free_log(struct entry *entry, struct ctl_log *log)
-{
-    struct controller *ctl = entry->ctl;
-    if (log->id != 0) {
-        ctl->kube.log_stop(ctl->kube.impl, log->id);
-        ticket_drop(ctl, ticket_find(ctl, log->id));
-    }
-    distributor_log_free(log->log);
-    free(log->pod_uid);
-    free(log);
-}
-
-static void observe_drop_logs(struct entry *entry, enum model_side side)
-{
-    struct ctl_side *facts = &entry->side[side];
-    facts->stamp[VF_LOGS] = (struct verify_stamp){0};
-    while (facts->logs != NULL) {
-        struct ctl_log *next = facts->logs->next;
-        observe_free_log(entry, facts->logs);
-        facts->logs = next;
-    }
-}
-
-static void observe_follow(struct entry *entry, enum model_side side, const struct fact_pod *pod, int64_t restarts, bool previous,
-                           int64_t since_ms)
-{
-    struct controller *ctl = entry->ctl;
-    struct ctl_side *facts = &entry->side[side];
-    struct ctl_log *log = dv_alloc(sizeof *log);
-    struct ticket *ticket = ticket_new(ctl, TICKET_LOG, entry, side);
-    ticket->fact = VF_LOGS;
-    log->id = ticket->id;
-    log->pod_uid = dv_strdup(pod->uid);
-    log->restarts = restarts;
-    log->previous = previous;
-    log->since_ms = since_ms;
-    log->log = distributor_log_new(pod->name, entry->spec->log_allow, entry->spec->log_allow_count);
-    log->next = facts->logs;
-    facts->logs = log;
-    struct port_log follow = {.server = entry_server(entry, side),
-                              .ns = entry->spec->cluster[side].ns,
-                              .pod = pod->name,
-                              .container = pod->container,
-                              .since_ms = since_ms,
-                              .previous = previous};
-    ctl->kube.log(ctl->kube.impl, log->id, &follow);
-}
-
-/* A stage judges the log from its own beginning on. */
-static void observe_logs(struct entry *entry, enum model_side side, bool wanted, int64_t since_ms)
-{
-    struct ctl_side *facts = &entry->side[side];
-    if (!wanted || (facts->logs != NULL && facts->logs->since_ms != since_ms))
-        observe_drop_logs(entry, side);
-    for (size_t i = 0; wanted && i < facts->pod_count; i++) {
-        const struct fact_pod *pod = facts->pods[i];
-        if (pod->container == NULL || pod->container[0] == '\0' || !dv_streq(pod->phase, "Running"))
-            continue;
-        if (observe_find_log(facts, pod->uid, pod->restarts, false) != NULL)
-            continue;
-        /* A life that ended during the stage is read to its end: the stream may have broken before its last words. */
-        if (observe_find_log(facts, pod->uid, pod->restarts - 1, false) != NULL)
-            observe_follow(entry, side, pod, pod->restarts - 1, true, since_ms);
-        observe_follow(entry, side, pod, pod->restarts, false, since_ms);
-    }
-}
-
-/* The logs of a side are known when each of them can be read. */
-static void observe_logs_stamp(struct ctl_side *facts, int64_t now)
-{
-    for (const struct ctl_log *log = facts->logs; log != NULL; log = log->next) {
-        if (log->trouble.kind == DV_ERR_NONE)
-            continue;
-        observe_failed(facts, VF_LOGS, now, &log->trouble);
-        return;
-    }
-    observe_known(facts, VF_LOGS, now);
-}
-
-static void observe_log(struct ticket *ticket, const struct port_kube_event *event)
-{
-    struct entry *entry = ticket->entry;
-    struct ctl_side *facts = &entry->side[ticket->side];
-    int64_t now = ctl_now(entry->ctl).mono_ms;
-    struct ctl_log *log = facts->logs;
-    while (log != NULL && log->id != ticket->id)
-        log = log->next;
-    if (log == NULL)
-        return;
-    dv_err_clear(&log->trouble);
-    if (event->kind == PORT_KUBE_TROUBLE)
-        log->trouble = event->err;
-    if (event->kind == PORT_KUBE_LINES) {
-        distributor_log_lines(log->log, event->text, event->len);
-        log->fed_ms = now;
-    } else if (event->kind == PORT_KUBE_LOG_END) {
-        distributor_log_flush(log->log);
-        log->fed_ms = 0;
-    }
-    observe_logs_stamp(facts, now);
-}
-
-/* Findings of all pods of a side, for one turn. */
-void observe_findings(struct entry *entry, enum model_side side)
-{
-    struct ctl_side *facts = &entry->side[side];
-    int64_t now = ctl_now(entry->ctl).mono_ms;
-    size_t count = 0;
-    int64_t arrival = entry->spec->arrival_ms >= 0 ? entry->spec->arrival_ms : 30000;
-    free(facts->scratch_findings);
-    free(facts->scratch_dirty);
-    facts->scratch_findings = NULL;
-    facts->scratch_dirty = NULL;
-    for (struct ctl_log *log = facts->logs; log != NULL; log = log->next) {
-        const struct fact_log_finding *findings = NULL;
-        if (log->fed_ms != 0 && now - log->fed_ms >= LOG_QUIET_MS) {
-            distributor_log_flush(log->log);
-            log->fed_ms = 0;
-        } else if (log->fed_ms != 0) {
-            entry_due(entry, log->fed_ms + LOG_QUIET_MS);
-        }
-        size_t n = distributor_log_findings(log->log, &findings);
-        if (n == 0)
-            continue;
-        facts->scratch_findings = dv_reallocarray(facts->scratch_findings, count + n, sizeof *findings);
-        facts->scratch_dirty = dv_reallocarray(facts->scratch_dirty, count + n, sizeof(bool));
-        memcpy(facts->scratch_findings + count, findings, n * sizeof *findings);
-        for (size_t i = 0; i < n; i++)
-            facts->scratch_dirty[count + i] = findings[i].kind == FACT_LOG_RETRYING || distributor_log_is_dirty(&findings[i], arrival);
-        count += n;
-    }
-    facts->finding_count = count;
-}
-
 /* ---------------------------------------------------------------- readers */
 
 static void observe_stop_reader(struct entry *entry, struct ctl_reader *reader)
@@ -568,7 +423,7 @@ void observe_converge(struct entry *entry, const struct verify_observe *observe)
             observe_start_watches(entry, side);
         observe_client(entry, side, observe->clients);
         observe_job_watch(entry, side, observe->clients);
-        observe_logs(entry, side, observe->clients, observe->logs_since_ms);
+        logs_converge(entry, side, observe->clients, observe->logs_since_ms);
         bool again = facts->reader.id != 0 && observe->readers && facts->reader.generation != observe->probes_generation;
         if (again && side == MODEL_A)
             probes_forget_copies(&entry->probes);
@@ -603,7 +458,7 @@ void observe_kube(struct ticket *ticket, const struct port_kube_event *event)
     struct ctl_side *facts = &ticket->entry->side[ticket->side];
     int64_t now = ctl_now(ticket->entry->ctl).mono_ms;
     if (ticket->kind == TICKET_LOG) {
-        observe_log(ticket, event);
+        logs_event(ticket, event);
         return;
     }
     switch (event->kind) {

@@ -75,7 +75,7 @@ static void turn_side(struct entry *entry, enum model_side side, struct verify_s
     out->pod_count = facts->pod_count;
     out->jobs = (const struct fact_job *const *)facts->jobs;
     out->job_count = facts->job_count;
-    observe_findings(entry, side);
+    logs_findings(entry, side);
     out->findings = facts->scratch_findings;
     out->finding_dirty = facts->scratch_dirty;
     out->finding_count = facts->finding_count;

@@ -5,7 +5,7 @@
 
 #include "verify/turn.h"
 
-/* every step: guards_global.c */
+/* every step: guards_global.c, guards_connect.c */
 const struct verify_stamp *world_out_of_reach(struct turn *t); /* a question or watch that cannot be served now; NULL */
 bool secret_missing(struct turn *t);
 bool credentials_refused(struct turn *t);
