@@ -58,36 +58,58 @@ static struct values_path target_path(const struct model_path *path)
     return (struct values_path){.keys = (const char *const *)path->keys, .count = path->count};
 }
 
-static void target_read_switches(const struct model_distributor *distributor, const struct values_doc *doc, struct verify_values *out)
+static void target_refuse(struct verify_values *out, const char *path, const char *what, const struct dv_err *err)
 {
-    out->settable = true;
-    for (int i = 0; i < MODEL_SWITCHES; i++) {
-        struct values_path path = target_path(&distributor->switches[i].path);
-        struct dv_err err = DV_ERR_INIT;
-        bool on = false;
-        if (values_get_bool(doc, path, &on, &err) == 0)
-            out->declared[i] = on ? VERIFY_ON : VERIFY_OFF;
-        else
-            out->declared[i] = err.kind == DV_ERR_NOT_FOUND ? VERIFY_ABSENT : VERIFY_UNREADABLE;
-        if (out->declared[i] == VERIFY_UNREADABLE)
-            (void)dv_err_set(&out->why, DV_ERR_INVALID, "switch %s: %s", model_switch_name((enum model_switch)i), err.text);
-        dv_err_clear(&err);
-        if (values_can_set(doc, path, &err))
-            continue;
-        out->settable = false;
-        (void)dv_err_set(&out->why, DV_ERR_INVALID, "cannot be changed safely: %s", err.text);
-    }
+    if (!out->settable)
+        return; /* the first one is told */
+    out->settable = false;
+    (void)dv_strlcpy(out->why_path, path, sizeof out->why_path);
+    (void)dv_err_set(&out->why, DV_ERR_INVALID, "%s: %s", what, err->text);
+}
+
+/* Paths of the five switches, then that of the principals. */
+#define TARGET_PATHS (MODEL_SWITCHES + 1)
+
+static void target_read_switch(const struct values_doc *doc, const struct values_path *paths, int which, struct verify_values *out)
+{
+    struct dv_err err = DV_ERR_INIT;
+    bool on = false;
+    char path[sizeof out->why_path];
+    char what[64];
+    (void)dv_format(path, sizeof path, "switches.%s.path", model_switch_name((enum model_switch)which));
+    (void)dv_format(what, sizeof what, "switch %s", model_switch_name((enum model_switch)which));
+    if (values_get_bool(doc, paths[which], &on, &err) == 0)
+        out->declared[which] = on ? VERIFY_ON : VERIFY_OFF;
+    else
+        out->declared[which] = err.kind == DV_ERR_NOT_FOUND ? VERIFY_ABSENT : VERIFY_UNREADABLE;
+    if (out->declared[which] == VERIFY_UNREADABLE)
+        target_refuse(out, path, what, &err);
+    dv_err_clear(&err);
+    if (!values_can_set(doc, paths[which], &err))
+        target_refuse(out, path, "cannot be changed safely", &err);
+    else if (values_mistyped(doc, paths[which], paths, TARGET_PATHS, &err))
+        target_refuse(out, path, what, &err);
 }
 
 static void target_read(const struct model_distributor *distributor, const char *text, size_t len, struct verify_values *out)
 {
     VALUES_CLEANUP_DOC struct values_doc *doc = NULL;
+    struct dv_err err = DV_ERR_INIT;
+    struct values_path paths[TARGET_PATHS];
+    struct values_path *principals = &paths[MODEL_SWITCHES];
     if (values_parse(text, len, &doc, &out->why) != 0)
         return;
     out->readable = true;
-    target_read_switches(distributor, doc, out);
-    out->principals_readable = values_get_strings(doc, target_path(&distributor->principals_path), &out->principals, &out->principal_count,
-                                                  &out->principals_why) == 0;
+    out->settable = true;
+    for (int i = 0; i < MODEL_SWITCHES; i++)
+        paths[i] = target_path(&distributor->switches[i].path);
+    *principals = target_path(&distributor->principals_path);
+    for (int i = 0; i < MODEL_SWITCHES; i++)
+        target_read_switch(doc, paths, i, out);
+    out->principals_readable = values_get_strings(doc, *principals, &out->principals, &out->principal_count, &out->principals_why) == 0;
+    out->principals_absent = out->principals_readable && values_type_at(doc, *principals) == VALUES_ABSENT;
+    if (values_mistyped(doc, *principals, paths, TARGET_PATHS, &err))
+        target_refuse(out, "principalsPath", "principals", &err);
 }
 
 /* The manager whose entry in managedFields is newest. */

@@ -15,7 +15,7 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(SecretNotFound, ERROR, "create the Secret or correct its name and key")                                                       \
     X(PermissionMissing, ERROR, "give the right that is named")                                                                     \
     X(ValuesNotFound, ERROR, "create the values object or correct spec.clusters.*.distributor.values")                              \
-    X(ValuesInvalid, ERROR, "correct the values text")                                                                              \
+    X(ValuesInvalid, ERROR, "correct the values or the path in the spec that is named")                                             \
     X(ValuesNotApplied, ERROR, "look at the tool that applies the values and at the names in the spec")                             \
     X(ValuesReverted, FAILED, "find out what put the old values back")                                                              \
     X(ValuesChanged, FAILED, "find out who changed the values during the run")                                                      \
@@ -24,11 +24,11 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(TopicUnsuitable, FAILED, "use a test topic with equal partition counts, CreateTime, no compaction and long enough retention") \
     X(GroupNotEmpty, FAILED, "use a test group without members")                                                                    \
     X(DistributionAlreadyOn, FAILED, "switch distribution off or set spec.takeOver")                                                \
-    X(PrincipalNotListed, FAILED, "add the principal to init.principals")                                                           \
+    X(PrincipalNotListed, FAILED, "add the principal to init.principals or correct the principals in the spec")                     \
     X(InitJobFailed, FAILED, "look at the init job's log")                                                                          \
     X(TimestampsTopicNotFound, FAILED, "check spec.timestampsTopic and the init job")                                               \
     X(ForeignReplicator, FAILED, "stop what copies records between the clusters")                                                   \
-    X(UnexpectedConnectorRunning, FAILED, "remove the connector")                                                                   \
+    X(UnexpectedConnectorRunning, FAILED, "remove the connector or correct the connector names in the spec")                        \
     X(GroupActive, INCONCLUSIVE, "stop the members of the test group")                                                              \
     X(AclMissing, FAILED, "add the principal to init.principals of the cluster that is named")                                      \
     X(ConnectorFailed, FAILED, "look at the connector's trace")                                                                     \

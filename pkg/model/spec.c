@@ -20,6 +20,11 @@ static const char *const switch_names[MODEL_SWITCHES] = {
     "distribution", "init", "messageDistributor", "offsetDistributor", "offsetCommitter",
 };
 
+const char *model_side_name(enum model_side side)
+{
+    return side == MODEL_A ? "a" : "b";
+}
+
 const char *model_switch_name(enum model_switch sw)
 {
     return switch_names[sw];

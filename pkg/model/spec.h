@@ -133,6 +133,7 @@ struct model_spec {
 int model_spec_decode(const json_t *json, const char *ns, struct model_spec **out, struct dv_err *err);
 void model_spec_free(struct model_spec *spec);
 
+const char *model_side_name(enum model_side side);                /* as in the spec: "a" */
 const char *model_switch_name(enum model_switch sw);              /* as in the spec: "messageDistributor" */
 const char *model_connector_text(enum model_connector connector); /* for people: "Message Distributor" */
 

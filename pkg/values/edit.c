@@ -50,7 +50,7 @@ static int values_check_change(const struct values_scalar_change *change, struct
     return 0;
 }
 
-static bool values_same_path(struct values_path a, struct values_path b)
+bool values_path_same(struct values_path a, struct values_path b)
 {
     for (size_t i = 0; i < a.count && a.count == b.count; i++)
         if (strcmp(a.keys[i], b.keys[i]) != 0)
@@ -65,7 +65,7 @@ static int values_check_changes(const struct values_scalar_change *changes, size
             return -1;
         for (size_t j = 0; j < i; j++) {
             bool differ = changes[i].type != changes[j].type || strcmp(changes[i].text, changes[j].text) != 0;
-            if (differ && values_same_path(changes[i].path, changes[j].path)) {
+            if (differ && values_path_same(changes[i].path, changes[j].path)) {
                 char name[VALUES_PATH_TEXT];
                 values_path_text(changes[i].path, changes[i].path.count, name, sizeof name);
                 return dv_err_set(err, DV_ERR_INVALID, "%s is to be set to two values at once", name);

@@ -64,7 +64,7 @@ static int values_walk_map(const struct values_walk *walk, const struct values_n
     return 0;
 }
 
-static const struct values_node *values_child(const struct values_node *map, const char *key)
+const struct values_node *values_child(const struct values_node *map, const char *key)
 {
     size_t len = strlen(key);
     for (const struct values_node *node = map->first; node != NULL; node = node->next->next)

@@ -89,8 +89,12 @@ struct values_spot {
     size_t depth;                     /* keys of the path that are there */
 };
 int values_find(const struct values_doc *doc, struct values_path path, bool writing, struct values_spot *spot, struct dv_err *err);
-const char *values_node_noun(const struct values_node *node); /* "a list", "a string" ... */
+const struct values_node *values_child(const struct values_node *map, const char *key); /* the value; NULL: no such key */
+const char *values_node_noun(const struct values_node *node);                           /* "a list", "a string" ... */
 bool values_node_is_key(const struct values_node *node, const char *key, size_t len);
+
+/* edit.c */
+bool values_path_same(struct values_path a, struct values_path b);
 
 /* place.c: where a change goes */
 struct values_splice {

@@ -57,6 +57,12 @@ void values_strings_free(char **list, size_t count);
 /* Whether values_set_bools() can set this path, to either value: it is there as boolean or null, or can be added. Tried, not guessed. */
 bool values_can_set(const struct values_doc *doc, struct values_path path, struct dv_err *err);
 
+/* Whether a path that is not there is most likely a slip: a key beside the missing one differs in a letter or two, in case or in dots for
+ * levels; or the path's last keys stand on another level. err then says where. What another known path stands for is no slip of this one,
+ * nor are keys that differ in digits alone. */
+bool values_mistyped(const struct values_doc *doc, struct values_path path, const struct values_path *known, size_t known_count,
+                     struct dv_err *err);
+
 struct values_change {
     struct values_path path;
     bool value;

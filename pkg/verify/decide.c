@@ -215,19 +215,39 @@ static bool decide_stop(struct turn *t, enum model_verdict verdict, enum model_r
     return false;
 }
 
+/* The Message Distributor that is off in the values is still there; a loop fills disks, and so it is told when it does not go away. */
+static bool decide_still_runs(struct turn *t)
+{
+    const struct verify_connector *md = turn_connector(t, MODEL_B, MODEL_MD);
+    return turn_side(t, MODEL_B)->stamp[VF_CONNECTORS].as_of_ms != 0 && md != NULL && md->fact->state != FACT_STATE_STOPPED;
+}
+
 /* The loop is the verdict whatever comes of the clean-up. */
+static void decide_disabled(struct turn *t, bool off, bool runs)
+{
+    turn_note(
+        t, off ? "the Message Distributor of %s was switched off in the values" : "the Message Distributor of %s could not be switched off",
+        turn_name(t, MODEL_B));
+    (void)dv_strlcpy(t->said, t->st->stages[t->stage].message, sizeof t->said);
+    if (runs)
+        turn_say(t, "%.600s; the Message Distributor of %s still runs%s: stop it by hand", t->st->stages[t->stage].message,
+                 turn_name(t, MODEL_B), off ? " although it is off in the values" : "");
+    decide_fail(t, MODEL_FAILED, REASON_LoopDetected);
+}
+
 static void decide_disable(struct turn *t)
 {
-    struct model_stage_status *st = &t->st->stages[t->stage];
     struct model_switches want;
     enum model_reason unused = REASON_None;
-    bool late = turn_step_age(t) >= t->spec->stage_deadline_ms;
-    char text[900];
-    (void)dv_strlcpy(text, st->message, sizeof text);
+    int64_t patience = t->spec->stage_deadline_ms;
     bool off = turn_want(t, MODEL_B, &want) && turn_declared(t, MODEL_B, &want);
+    bool runs = decide_still_runs(t);
     enum row_outcome outcome = intent_drive(t, &unused);
-    if (!off && !late && outcome == OUT_WAIT) {
-        turn_wake(t, t->m->step_since_ms + t->spec->stage_deadline_ms);
+    if (off && runs && outcome == OUT_GO)
+        patience = verify_arrival_ms(t->s);
+    bool late = turn_step_age(t) >= patience;
+    if (!late && ((!off && outcome == OUT_WAIT) || (off && runs && outcome == OUT_GO))) {
+        turn_wake(t, t->m->step_since_ms + patience);
         return;
     }
     if (!off && !late && outcome == OUT_GO) {
@@ -237,11 +257,7 @@ static void decide_disable(struct turn *t)
     if (outcome == OUT_WAIT && !late)
         return; /* the patch's answer is on its way */
     t->st->run.left[MODEL_B] = want;
-    turn_note(
-        t, off ? "the Message Distributor of %s was switched off in the values" : "the Message Distributor of %s could not be switched off",
-        turn_name(t, MODEL_B));
-    (void)dv_strlcpy(t->said, text, sizeof t->said);
-    decide_fail(t, MODEL_FAILED, REASON_LoopDetected);
+    decide_disabled(t, off, runs);
 }
 
 /* ---------------------------------------------------------------- rows */

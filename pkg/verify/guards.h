@@ -5,7 +5,7 @@
 
 #include "verify/turn.h"
 
-/* every step: guards_global.c, guards_connect.c */
+/* every step: guards_global.c, guards_values.c, guards_connect.c */
 const struct verify_stamp *world_out_of_reach(struct turn *t); /* a question or watch that cannot be served now; NULL */
 bool secret_missing(struct turn *t);
 bool credentials_refused(struct turn *t);
@@ -50,6 +50,7 @@ bool group_not_empty(struct turn *t);
 bool distribution_on(struct turn *t);
 bool preflight_unknown(struct turn *t);
 void remember_before(struct turn *t);
+void tell_missing_switches(struct turn *t, enum model_side side);
 bool principals_unreadable(struct turn *t);
 bool principal_not_listed(struct turn *t);
 /* "init.principals": where the values of side list the principals. */

@@ -37,15 +37,17 @@ bool connector_unexpected(struct turn *t)
             if (fact->deleting || fact->state == FACT_STATE_STOPPED)
                 continue;
             if (connect_stray(t, (enum model_side)side, fact->name)) {
-                turn_say(t, "%s: KafkaConnector %s/%s came back although it is off in the values", turn_name(t, (enum model_side)side),
-                         turn_cluster(t, (enum model_side)side)->ns, fact->name);
+                turn_say(t, "%s: KafkaConnector %s/%s came back although it is off in the values; find out what started it",
+                         turn_name(t, (enum model_side)side), turn_cluster(t, (enum model_side)side)->ns, fact->name);
                 return true;
             }
             if (connect_known_name(t, (enum model_side)side, fact->name))
                 continue;
-            turn_say(t, "%s: KafkaConnector %s/%s runs on KafkaConnect %s and belongs to no switch of this verification",
+            turn_say(t,
+                     "%s: KafkaConnector %s/%s runs on KafkaConnect %s and belongs to no switch of this verification; remove it or correct "
+                     "spec.clusters.%s.distributor.switches.*.connector",
                      turn_name(t, (enum model_side)side), turn_cluster(t, (enum model_side)side)->ns, fact->name,
-                     turn_cluster(t, (enum model_side)side)->distributor.connect);
+                     turn_cluster(t, (enum model_side)side)->distributor.connect, model_side_name((enum model_side)side));
             return true;
         }
     }

@@ -44,9 +44,11 @@ static bool init_connect_bad(struct turn *t, enum model_side side)
         what = "does not have the annotation strimzi.io/use-connector-resources: \"true\"";
     else if (facts->connect->paused)
         what = "is paused by the annotation strimzi.io/pause-reconciliation";
-    if (what != NULL)
-        turn_say(t, "%s: KafkaConnect %s/%s %s", cluster->name, cluster->ns, cluster->distributor.connect, what);
-    return what != NULL;
+    if (what == NULL)
+        return false;
+    turn_say(t, "%s: KafkaConnect %s/%s %s; %s spec.clusters.%s.distributor.kafkaConnectRef", cluster->name, cluster->ns,
+             cluster->distributor.connect, what, facts->connect == NULL ? "create it or correct" : "correct it or", model_side_name(side));
+    return true;
 }
 
 bool connect_unusable(struct turn *t)
@@ -234,6 +236,7 @@ void remember_before(struct turn *t)
         if (interrupts)
             turn_event(t, true, "DistributionInterrupted", "run %s: distribution of %s is on and is switched off now", run->id,
                        turn_name(t, (enum model_side)side));
+        tell_missing_switches(t, (enum model_side)side);
     }
 }
 
@@ -242,60 +245,6 @@ void remember_before(struct turn *t)
 bool values_unknown(struct turn *t)
 {
     return t->s->side[t->near].values == NULL;
-}
-
-static bool init_listed(const struct verify_values *values, const char *principal)
-{
-    for (size_t i = 0; i < values->principal_count; i++)
-        if (dv_streq(values->principals[i], principal))
-            return true;
-    return false;
-}
-
-const char *principals_path(const struct turn *t, enum model_side side, char out[PRINCIPALS_PATH_TEXT])
-{
-    return model_path_text(&turn_cluster(t, side)->distributor.principals_path, out, PRINCIPALS_PATH_TEXT);
-}
-
-/* What cannot be read may well list whom it should. */
-bool principals_unreadable(struct turn *t)
-{
-    const struct verify_values *values = turn_side(t, t->near)->values;
-    const struct model_cluster *cluster = turn_cluster(t, t->near);
-    const struct model_values_target *target = &cluster->distributor.values;
-    if (values == NULL || !values->readable || values->principals_readable)
-        return false;
-    turn_say(t, "%s: %s in %s %s/%s: %s", cluster->name, target->key, target->secret ? "Secret" : "ConfigMap", cluster->ns, target->name,
-             values->principals_why.text);
-    return true;
-}
-
-bool principal_not_listed(struct turn *t)
-{
-    char path[PRINCIPALS_PATH_TEXT];
-    const struct verify_values *values = turn_side(t, t->near)->values;
-    const struct model_distributor *far = &turn_cluster(t, t->far)->distributor;
-    if (values == NULL)
-        return false;
-    for (size_t i = 0; i < far->principal_count; i++) {
-        if (values->principals_readable && init_listed(values, far->principals[i]))
-            continue;
-        turn_say(t, "%s: %s does not list %s, the Distributor of %s, which has to write here; add it to the values of %s",
-                 turn_name(t, t->near), principals_path(t, t->near, path), far->principals[i], turn_name(t, t->far), turn_name(t, t->near));
-        return true;
-    }
-    return false;
-}
-
-void own_principal_note(struct turn *t)
-{
-    char path[PRINCIPALS_PATH_TEXT];
-    const struct verify_values *values = turn_side(t, t->near)->values;
-    const struct model_distributor *own = &turn_cluster(t, t->near)->distributor;
-    for (size_t i = 0; i < own->principal_count; i++)
-        if (!init_listed(values, own->principals[i]))
-            turn_note(t, "warning: %s of %s does not list its own Distributor %s", principals_path(t, t->near, path), turn_name(t, t->near),
-                      own->principals[i]);
 }
 
 /* This revision's init job: the newest matching Job created after our write; after a skipped write the newest. NULL: cannot be named. */

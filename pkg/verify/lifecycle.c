@@ -10,6 +10,14 @@
 
 /* ---------------------------------------------------------------- fingerprint */
 
+static const struct verify_connector *lifecycle_connector(const struct verify_side *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->connector_count; i++)
+        if (dv_streq(facts->connectors[i].fact->name, name))
+            return &facts->connectors[i];
+    return NULL;
+}
+
 /* Switches, principals, connector class, config and tasksMax of both sides: what a pass vouches for. */
 static bool lifecycle_fingerprint(const struct verify_snapshot *s, char out[17])
 {
@@ -23,9 +31,9 @@ static bool lifecycle_fingerprint(const struct verify_snapshot *s, char out[17])
             hash = dv_hash64(hash, facts->values->principals[i], strlen(facts->values->principals[i]) + 1);
         for (int c = 0; c < MODEL_CONNECTORS; c++) {
             const char *name = s->spec->cluster[side].distributor.switches[model_connector_switch((enum model_connector)c)].connector;
-            for (size_t i = 0; i < facts->connector_count; i++)
-                if (dv_streq(facts->connectors[i].fact->name, name))
-                    hash = dv_hash64(hash, &facts->connectors[i].fact->spec_hash, sizeof facts->connectors[i].fact->spec_hash);
+            const struct verify_connector *connector = lifecycle_connector(facts, name);
+            if (connector != NULL)
+                hash = dv_hash64(hash, &connector->fact->spec_hash, sizeof connector->fact->spec_hash);
         }
     }
     (void)dv_format(out, 17, "%016llx", (unsigned long long)hash);
@@ -40,6 +48,46 @@ static bool lifecycle_was_stale(const struct model_status *st)
     return false;
 }
 
+static const char *lifecycle_switch_text(enum verify_declared declared)
+{
+    return declared == VERIFY_ON ? "on" : declared == VERIFY_OFF ? "off" : declared == VERIFY_ABSENT ? "not there" : "not readable";
+}
+
+/* A switch that is not as the pass left it. */
+static bool lifecycle_switch_moved(const struct verify_snapshot *s, const struct model_status *st, char *why, size_t size)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const enum verify_declared *now = s->side[side].values->declared;
+        const bool *left = st->run.left[side].on;
+        for (int i = 0; i < MODEL_SWITCHES; i++) {
+            if (!st->run.have_left[side] || now[i] == (left[i] ? VERIFY_ON : VERIFY_OFF))
+                continue;
+            (void)dv_format(why, size, "switch %s of %s is %s in the values, it was %s when the run passed",
+                            model_switch_name((enum model_switch)i), s->spec->cluster[side].name, lifecycle_switch_text(now[i]),
+                            left[i] ? "on" : "off");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A connector that the switches want and that is gone. */
+static bool lifecycle_connector_gone(const struct verify_snapshot *s, const struct model_status *st, char *why, size_t size)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct model_switches *left = &st->run.left[side];
+        for (int c = 0; c < MODEL_CONNECTORS; c++) {
+            enum model_switch sw = model_connector_switch((enum model_connector)c);
+            const char *name = s->spec->cluster[side].distributor.switches[sw].connector;
+            if (!left->on[MODEL_SW_DISTRIBUTION] || !left->on[sw] || lifecycle_connector(&s->side[side], name) != NULL)
+                continue;
+            (void)dv_format(why, size, "KafkaConnector %s of %s is gone", name, s->spec->cluster[side].name);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool lifecycle_stale(const struct verify_snapshot *s, const struct model_status *st, char *why, size_t size)
 {
     char now[17];
@@ -49,10 +97,15 @@ bool lifecycle_stale(const struct verify_snapshot *s, const struct model_status 
         (void)dv_strlcpy(why, "the spec changed after the pass", size);
         return true;
     }
-    (void)dv_strlcpy(why, "switches, principals or connectors changed after the pass", size);
-    if (!lifecycle_fingerprint(s, now))
-        return lifecycle_was_stale(s->status); /* not known yet: as it was */
-    return st->run.fingerprint[0] != '\0' && !dv_streq(now, st->run.fingerprint);
+    if (!lifecycle_fingerprint(s, now)) { /* not known yet: as it was */
+        (void)dv_strlcpy(why, "switches, principals or connectors changed after the pass", size);
+        return lifecycle_was_stale(s->status);
+    }
+    if (st->run.fingerprint[0] == '\0' || dv_streq(now, st->run.fingerprint))
+        return false;
+    if (!lifecycle_switch_moved(s, st, why, size) && !lifecycle_connector_gone(s, st, why, size))
+        (void)dv_strlcpy(why, "principals, or class, config or tasksMax of a connector, changed after the pass", size);
+    return true;
 }
 
 /* ---------------------------------------------------------------- start and end */
@@ -148,15 +201,53 @@ static void lifecycle_start(struct turn *t)
     turn_event(t, false, "RunStarted", "run %s started", run->id);
 }
 
+/* "distribution, init, messageDistributor", "all", "nothing" */
+static void lifecycle_on(const struct model_switches *switches, char *out, size_t size)
+{
+    size_t used = 0, on = 0;
+    out[0] = '\0';
+    for (int i = 0; i < MODEL_SWITCHES; i++) {
+        if (!switches->on[i])
+            continue;
+        (void)dv_format(out + used, size - used, "%s%s", on++ > 0 ? ", " : "", model_switch_name((enum model_switch)i));
+        used = strlen(out);
+    }
+    if (on == 0 || on == MODEL_SWITCHES)
+        (void)dv_strlcpy(out, on == 0 ? "nothing" : "all", size);
+}
+
+/* A run that people end leaves the switches where they are: says where. */
+static void lifecycle_say_left(struct turn *t)
+{
+    const struct model_run *run = &t->st->run;
+    char why[600];
+    char side_text[MODEL_SIDES][400] = {"", ""};
+    char on[100];
+    (void)dv_strlcpy(why, t->said, sizeof why);
+    EACH_SIDE (side) {
+        if (!run->have_left[side])
+            continue;
+        lifecycle_on(&run->left[side], on, sizeof on);
+        (void)dv_format(side_text[side], sizeof side_text[side], "%s of %s", on, turn_name(t, (enum model_side)side));
+    }
+    const char *a = side_text[MODEL_A], *b = side_text[MODEL_B];
+    if (a[0] != '\0' || b[0] != '\0')
+        turn_say(t, "%s; left on: %s%s%s", why, a, a[0] != '\0' && b[0] != '\0' ? " and " : "", b);
+    else
+        turn_say(t, "%s; no switch was touched", why);
+}
+
 static void lifecycle_break(struct turn *t, enum model_verdict verdict, enum model_reason reason, const char *why)
 {
     struct model_stage_status *st = &t->st->stages[t->st->stage];
     turn_say(t, "%s", why);
+    if (verdict == MODEL_ABORTED && reason != REASON_SpecChanged)
+        lifecycle_say_left(t);
     t->stage = t->st->stage;
     st->state = verdict == MODEL_ABORTED ? STATE_ABORTED : STATE_ERROR;
     st->reason = reason;
     st->finished_ms = t->s->now.wall_ms;
-    (void)dv_strlcpy(st->message, why, sizeof st->message);
+    (void)dv_strlcpy(st->message, t->said, sizeof st->message);
     lifecycle_finish(t, verdict, reason);
 }
 
@@ -207,6 +298,14 @@ static void lifecycle_pause(struct turn *t, const char *why)
     lifecycle_pending(t, why);
 }
 
+static void lifecycle_suspend(struct turn *t)
+{
+    const struct model_stage_status *st = &t->st->stages[t->st->stage];
+    char why[201];
+    lifecycle_pause(t, dv_format(why, sizeof why, "%s: suspended in step %s: set spec.suspend to false to go on",
+                                 model_stage_name(t->st->stage), st->step[0] != '\0' ? st->step : "Start"));
+}
+
 static void lifecycle_wait_for(struct turn *t, const char *other, void (*wait)(struct turn *t, const char *why))
 {
     char why[201];
@@ -251,6 +350,28 @@ static void lifecycle_begin(struct turn *t)
     }
 }
 
+static bool lifecycle_in_history(const struct model_status *st, const char *run)
+{
+    for (size_t i = 0; i < st->history_count; i++)
+        if (dv_streq(st->history[i].run, run))
+            return true;
+    return false;
+}
+
+/* The annotation of an earlier run may stand for ever; one that names no run at all is a slip, and told once. */
+static void lifecycle_abort_other(struct turn *t)
+{
+    const char *abort = t->s->abort;
+    if (abort == NULL || dv_streq(abort, t->st->run.id) || lifecycle_in_history(t->st, abort) || !dv_streq(t->m->run, t->st->run.id))
+        return;
+    uint64_t hash = dv_hash64(DV_HASH_INIT, abort, strlen(abort) + 1);
+    if (t->m->abort_told == hash)
+        return;
+    t->m->abort_told = hash;
+    turn_event(t, true, "AbortIgnored", "the annotation distverify.io/abort names %.63s, but run %s is in progress: set it to %s to end it",
+               abort, t->st->run.id, t->st->run.id);
+}
+
 /* A changed spec ends the run and starts the next in one status: nobody sees an end that is none. */
 static void lifecycle_active(struct turn *t)
 {
@@ -259,13 +380,14 @@ static void lifecycle_active(struct turn *t)
         decide_run(t);
         return;
     }
+    lifecycle_abort_other(t);
     if (dv_streq(t->s->abort, t->st->run.id)) {
         lifecycle_abort(t, REASON_Aborted, "aborted by the annotation distverify.io/abort");
     } else if (!dv_streq(t->st->run.spec_hash, t->spec->hash)) {
         lifecycle_abort(t, REASON_SpecChanged, "the spec changed during the run");
         lifecycle_begin(t);
     } else if (t->spec->suspend) {
-        lifecycle_pause(t, "suspended: set spec.suspend to false to go on");
+        lifecycle_suspend(t);
     } else if (t->s->goes_first != NULL && t->st->stage == STAGE_PREFLIGHT) {
         lifecycle_wait_for(t, t->s->goes_first, lifecycle_pause); /* that it is the same one showed after the start */
     } else {

@@ -7,33 +7,57 @@
 
 /* The conditions are a function of the rest of the status; only lastTransitionTime has a memory. */
 
-void texts_top(char *out, size_t size, const char *stage, const char *text)
+/* "<stage>: <text>", cut between words where it is too long. */
+static void texts_cut(char *out, size_t size, const char *stage, const char *text, size_t len)
 {
-    int n = snprintf(out, size, "%s: %s", stage, text);
+    int n = snprintf(out, size, "%s: %.*s", stage, (int)len, text);
     if (n < 0 || (size_t)n < size)
         return;
     size_t end = size - 4;
     while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
         end--;
+    size_t word = end;
+    while (word > 0 && out[word] != ' ')
+        word--;
+    if (word > end / 2) /* a name without blanks can be as long as the text */
+        end = word;
     memcpy(out + end, "...", 4);
 }
 
-/* How a run ended. What to do comes last and is never cut; a text that has it already says it after a semicolon. */
+void texts_top(char *out, size_t size, const char *stage, const char *text)
+{
+    texts_cut(out, size, stage, text, strlen(text));
+}
+
+/* What to do, as the text itself says it after its last semicolon; NULL when it does not. */
+static const char *texts_todo(const char *text)
+{
+    const char *todo = NULL;
+    for (const char *p = strstr(text, "; "); p != NULL; p = strstr(todo, "; "))
+        todo = p + 2;
+    return todo;
+}
+
+/* How a run ended. What to do comes last and is not cut: the text says it after a semicolon, or the reason knows it. */
 void texts_end(char *out, size_t size, const char *stage, const char *text, enum model_reason reason)
 {
-    const char *todo = model_reason_todo(reason);
+    const char *own = texts_todo(text);
+    const char *todo = own != NULL ? own : model_reason_todo(reason);
+    size_t said = own != NULL ? (size_t)(own - text) - 2 : strlen(text);
     size_t need = strlen(todo) + 2;
-    bool said = strchr(text, ';') != NULL || todo[0] == '\0' || dv_starts_with(todo, "nothing") || need + 40 > size;
-    texts_top(out, said ? size : size - need, stage, text);
+    if (todo[0] == '\0' || dv_starts_with(todo, "nothing") || need + 60 > size) {
+        texts_top(out, size, stage, text);
+        return;
+    }
+    texts_cut(out, size - need, stage, text, said);
     size_t len = strlen(out);
-    if (!said)
-        (void)snprintf(out + len, size - len, "; %s", todo);
+    (void)snprintf(out + len, size - len, "; %s", todo);
 }
 
 struct conditions {
     struct model_status *st;
     const struct verify_snapshot *s;
-    bool pending; /* a run is to start: what the last one found holds no more */
+    bool pending; /* a run is to start, or the spec cannot be used: what the last one found holds no more */
     struct model_condition old[MODEL_CONDITIONS_MAX];
     size_t old_count;
 };
@@ -113,7 +137,10 @@ static void texts_stages(struct conditions *c, const char *type, enum model_stag
 void texts_conditions(const struct verify_snapshot *s, struct model_status *st)
 {
     char why[160];
-    struct conditions c = {.st = st, .s = s, .pending = lifecycle_wanted(s, st), .old_count = st->condition_count};
+    struct conditions c = {.st = st,
+                           .s = s,
+                           .pending = lifecycle_wanted(s, st) || (s->spec == NULL && !model_run_active(st)),
+                           .old_count = st->condition_count};
     memcpy(c.old, st->conditions, sizeof c.old);
     st->condition_count = 0;
     bool stale = !model_run_active(st) && !c.pending && lifecycle_stale(s, st, why, sizeof why);

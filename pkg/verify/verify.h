@@ -51,12 +51,14 @@ struct verify_values {
     bool key_found;
     bool key_binary;   /* it is there under binaryData: no UTF-8 text */
     bool readable;     /* the text parses */
-    struct dv_err why; /* with readable false, or of the first switch that cannot be read or set */
+    struct dv_err why; /* with readable false, or of the first path with which something is wrong */
+    char why_path[48]; /* its place in the Distributor's spec, "principalsPath"; "": why is about the text as a whole */
     enum verify_declared declared[MODEL_SWITCHES];
-    bool settable; /* all five can be set safely */
+    bool settable; /* all five can be set safely, and no path is most likely mistyped */
     char **principals;
     size_t principal_count;
     bool principals_readable;
+    bool principals_absent;
     struct dv_err principals_why; /* with principals_readable false */
     char manager[64];             /* field manager of the last change */
     char version[32];             /* resourceVersion */
@@ -184,7 +186,7 @@ struct verify_memory {
     unsigned probes_generation; /* raised to read the topic again */
     int64_t logs_since_wall_ms; /* findings count from here */
     int64_t reread_ms;
-    int64_t last_wake_ms;
+    uint64_t abort_told; /* hash of an abort annotation that names another run, once that was told */
 };
 
 /* ---------------------------------------------------------------- snapshot and plan */

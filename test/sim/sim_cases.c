@@ -129,6 +129,14 @@ const struct sim_case sim_cases[] = {
     FAILED("group-of-the-new-protocol", "a:group.newProtocol", "GroupNotEmpty", "Preflight", "01000", "01000", "new consumer protocol"),
     FAILED("distribution-already-on", "b:values.on", "DistributionAlreadyOn", "Preflight", "01000", "11000", "dc2"),
     FAILED("foreign-connector", "a:connector.foreign", "UnexpectedConnectorRunning", "Preflight", "01000", "01000", "mirror"),
+    ERROR("spec-path-mistyped", "spec=clusters.a.distributor.switches.init.path:[\"init\",\"enbled\"]", "ValuesInvalid", "Preflight",
+          "01000", "01000", "init.enbled is not there, but init.enabled"),
+    ERROR("spec-path-at-a-scalar", "spec=clusters.b.distributor.switches.init.path:[\"init\",\"enabled\",\"now\"]", "ValuesInvalid",
+          "Preflight", "01000", "01000", "spec.clusters.b.distributor.switches.init.path"),
+    ERROR("spec-principals-path-mistyped", "spec=clusters.b.distributor.principalsPath:[\"init\",\"principal\"]", "ValuesInvalid",
+          "Preflight", "01000", "01000", "spec.clusters.b.distributor.principalsPath"),
+    FAILED("spec-connector-mistyped", "spec=clusters.b.distributor.switches.messageDistributor.connector:dc2-message-distributr-level-1",
+           "UnexpectedConnectorRunning", "MessagesBothWays", "11100", "11100", "spec.clusters.b.distributor.switches.*.connector"),
     ERROR("spec-flush-too-long", "spec=checks.commitInterval:10m", "InvalidSpec", "Preflight", "01000", "01000", "spec.deadlines.stage"),
 
     /* InitA, InitB */

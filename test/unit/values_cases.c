@@ -1,4 +1,5 @@
-/* Each file of cases/values holds texts with edits (what becomes of the text, or why it is refused) or reads (what stands there). */
+/* Each file of cases/values holds texts with edits (what becomes of the text, or why it is refused) reads (what stands there) or nears
+ * (whether a path that is not there was mistyped). */
 #include "../support/support.h"
 
 #include <stdio.h>
@@ -184,6 +185,25 @@ static void run_read(const char *label, const json_t *read, const char *text, si
         read_strings(label, doc, path, read);
 }
 
+/* "says": what the path was meant to be; without it: nothing reads like it. */
+static void run_near(const char *label, const json_t *near, const char *text, size_t len)
+{
+    const char *keys[KEYS_MAX], *known_keys[SETS_MAX][KEYS_MAX];
+    struct values_path known[SETS_MAX];
+    const json_t *list = json_object_get(near, "known");
+    const char *says = json_string_value(json_object_get(near, "says"));
+    struct dv_err err = DV_ERR_INIT;
+    VALUES_CLEANUP_DOC struct values_doc *doc = NULL;
+    if (values_parse(text, len, &doc, &err) != 0)
+        fail_msg("%s: %s", label, err.text);
+    assert_in_range(json_array_size(list), 0, SETS_MAX);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        known[i] = path_of(json_array_get(list, i), known_keys[i]);
+    bool mistyped = values_mistyped(doc, path_of(json_object_get(near, "path"), keys), known, json_array_size(list), &err);
+    if (mistyped != (says != NULL) || (mistyped && strcmp(err.text, says) != 0))
+        fail_msg("%s: mistyped %d: %s", label, mistyped, err.text);
+}
+
 static void run_case(const char *name, const json_t *item)
 {
     size_t len, i;
@@ -199,6 +219,12 @@ static void run_case(const char *name, const json_t *item)
     {
         char *label = dv_asprintf("%s: %s, read %zu", name, json_string_value(json_object_get(item, "why")), i + 1);
         run_read(label, one, text, len);
+        free(label);
+    }
+    json_array_foreach(json_object_get(item, "nears"), i, one)
+    {
+        char *label = dv_asprintf("%s: %s, near %zu", name, json_string_value(json_object_get(item, "why")), i + 1);
+        run_near(label, one, text, len);
         free(label);
     }
     free(text);

@@ -201,6 +201,33 @@ static void a_spec_that_cannot_be_used_stalls(void **state)
     scene_free(scene);
 }
 
+/* What an earlier run found says nothing of a spec that cannot be used; when it is as it was, it counts again. */
+static void a_spec_that_cannot_be_used_has_no_end(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    struct dv_err err = DV_ERR_INIT;
+    (void)dv_err_set(&err, DV_ERR_INVALID, "spec.topic: needs either name or nameOn");
+    scene_at(scene, STAGE_PERSISTED, "Done");
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    scene->s.spec = NULL;
+    scene->s.spec_err = &err;
+    const struct verify_plan *plan = scene_decide(scene);
+    expect(plan, "Ready", "False", "InvalidSpec");
+    expect(plan, "Stalled", "True", "InvalidSpec");
+    expect(plan, "Finished", "Unknown", "Pending");
+    expect(plan, "PreflightPassed", "Unknown", "Pending");
+    expect(plan, "ValuesPersisted", "Unknown", "Pending");
+    scene_adopt(scene);
+    scene->s.spec = scene->spec;
+    plan = scene_decide(scene);
+    expect(plan, "Ready", "True", "Passed");
+    expect(plan, "Finished", "True", "Passed");
+    assert_null(condition(plan, "Stalled"));
+    scene_free(scene);
+}
+
 /* ---------------------------------------------------------------- times */
 
 static void times_move_with_the_status_only(void **state)
@@ -260,9 +287,11 @@ static void pass(struct scene *scene)
     expect(&scene->plan, "Ready", "True", "Passed");
 }
 
-static void stale(struct scene *scene)
+static void stale(struct scene *scene, const char *why)
 {
     const struct verify_plan *plan = scene_decide(scene);
+    if (strstr(plan->status.message, why) == NULL)
+        fail_msg("\"%s\" does not say: %s", plan->status.message, why);
     expect(plan, "Ready", "False", "Stale");
     expect(plan, "Stalled", "True", "Stale");
     expect(plan, "Finished", "True", "Passed");
@@ -278,7 +307,7 @@ static void changes_after_a_pass_make_it_stale(void **state)
     pass(scene);
     expect(scene_decide(scene), "Ready", "True", "Passed");
     scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_OFF;
-    stale(scene);
+    stale(scene, "switch offsetCommitter of dc2 is off in the values, it was on when the run passed; distverify.io/reverify");
     assert_true(scene_event(&scene->plan, "Stale")->warning);
     assert_non_null(strstr(scene_event(&scene->plan, "Stale")->note, "interrupts distribution"));
     scene_adopt(scene);
@@ -289,13 +318,19 @@ static void changes_after_a_pass_make_it_stale(void **state)
     assert_null(strstr(back->status.message, "stale"));
     scene_adopt(scene);
     scene->side[MODEL_A].values.principal_count = 1;
-    stale(scene);
+    stale(scene, "principals, or class, config or tasksMax of a connector, changed after the pass");
     scene->side[MODEL_A].values.principal_count = 2;
     scene->side[MODEL_A].connector[MODEL_OD].spec_hash++;
-    stale(scene);
+    stale(scene, "principals, or class, config or tasksMax of a connector, changed");
     scene->side[MODEL_A].connector[MODEL_OD].spec_hash--;
+    scene->side[MODEL_A].there[MODEL_OD] = false;
+    stale(scene, "KafkaConnector dc1-od of dc1 is gone");
+    scene->side[MODEL_A].there[MODEL_OD] = true;
+    scene->side[MODEL_A].values.declared[MODEL_SW_INIT] = VERIFY_ABSENT;
+    stale(scene, "switch init of dc1 is not there in the values, it was on");
+    scene->side[MODEL_A].values.declared[MODEL_SW_INIT] = VERIFY_ON;
     (void)dv_strlcpy(scene->spec->hash, "0000000000000000", sizeof scene->spec->hash);
-    stale(scene);
+    stale(scene, "the spec changed after the pass");
     scene_free(scene);
 }
 
@@ -325,11 +360,11 @@ static void a_restart_changes_nothing(void **state)
     expect(scene_decide(scene), "Ready", "True", "Passed");
     scene->s.side[MODEL_A].values = &scene->side[MODEL_A].values;
     scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_OFF;
-    stale(scene);
+    stale(scene, "stale: ");
     scene_adopt(scene);
     scene_restart(scene);
     scene->s.side[MODEL_A].values = NULL;
-    stale(scene);
+    stale(scene, "stale: ");
     scene_free(scene);
 }
 
@@ -376,6 +411,10 @@ static void top_messages_are_cut_between_characters(void **state)
     }
     texts_top(out, sizeof out, "Preflight", "short");
     assert_string_equal(out, "Preflight: short");
+    for (size_t i = 0; i + 6 < sizeof text; i += 6)
+        memcpy(text + i, "abcde ", 7);
+    texts_top(out, sizeof out, "Preflight", text);
+    assert_true(dv_ends_with(out, " abcde...") && strlen(out) > 190);
 }
 
 static void what_to_do_is_never_cut(void **state)
@@ -393,6 +432,9 @@ static void what_to_do_is_never_cut(void **state)
     }
     texts_end(out, sizeof out, "Preflight", "no topic; create it", REASON_TopicNotFound);
     assert_string_equal(out, "Preflight: no topic; create it");
+    memcpy(text + sizeof text - 21, "x; what; do this now", 21);
+    texts_end(out, sizeof out, "Preflight", text, REASON_TopicNotFound);
+    assert_true(dv_ends_with(out, "...; do this now"));
     texts_end(out, sizeof out, "Preflight", "no Secret", REASON_SecretNotFound);
     assert_string_equal(out, "Preflight: no Secret; create the Secret or correct its name and key");
 }
@@ -436,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_pass_is_ready),
         cmocka_unit_test(ends_without_a_pass),
         cmocka_unit_test(a_spec_that_cannot_be_used_stalls),
+        cmocka_unit_test(a_spec_that_cannot_be_used_has_no_end),
         cmocka_unit_test(times_move_with_the_status_only),
         cmocka_unit_test(what_is_settled_stays_equal),
         cmocka_unit_test(changes_after_a_pass_make_it_stale),

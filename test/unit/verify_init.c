@@ -149,7 +149,8 @@ static void taken_over(struct scene *scene)
 static const struct scene_case preflight[] = {
     LOOK("healthy", NULL, WANT_STAGE, None, NULL),
     LOOK("access", no_access, WANT_ERROR, PermissionMissing, "dc2: the controller may not watch pods in namespace kafka"),
-    LOOK("no KafkaConnect", no_connect, WANT_ERROR, ConnectNotReady, "KafkaConnect kafka/dc1-distributor does not exist"),
+    LOOK("no KafkaConnect", no_connect, WANT_ERROR, ConnectNotReady,
+         "KafkaConnect kafka/dc1-distributor does not exist; create it or correct spec.clusters.a.distributor.kafkaConnectRef"),
     LOOK("no connector resources", no_connector_resources, WANT_ERROR, ConnectNotReady, "use-connector-resources"),
     LOOK("class not in the image", class_not_listed, WANT_FAILED, PluginMissing, "class io.example.Sink of KafkaConnector dc2-"),
     LOOK("an alias is not judged", alias_not_listed, WANT_STAGE, None, NULL),
@@ -179,6 +180,26 @@ static void preflight_looks(void **state)
 {
     (void)state;
     SCENE_RUN_CASES(preflight);
+}
+
+/* Keys that are not there are told, each side its own, before anything is written. */
+static void missing_switches_are_told(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_PREFLIGHT, "Look");
+    scene->side[MODEL_B].values.declared[MODEL_SW_MD] = VERIFY_ABSENT;
+    scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_ABSENT;
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.stages[STAGE_PREFLIGHT].state, STATE_PASSED);
+    const json_t *notes = json_object_get(plan->status.stages[STAGE_PREFLIGHT].evidence, "notes");
+    assert_int_equal(json_array_size(notes), 1);
+    assert_string_equal(json_string_value(json_array_get(notes, 0)),
+                        "dc2: not in the values yet and added when first written: md.enabled, oc.enabled");
+    const struct verify_event *event = scene_event(plan, "SwitchesMissing");
+    assert_false(event->warning);
+    assert_non_null(strstr(event->note, "ConfigMap kafka/dc2-values of dc2 has no md.enabled, oc.enabled yet"));
+    scene_free(scene);
 }
 
 /* Nothing passes before everything is known. */
@@ -214,6 +235,12 @@ static void list_unreadable(struct scene *scene)
     scene->side[MODEL_A].values.principals_readable = false;
     scene->side[MODEL_A].values.principal_count = 0;
     (void)dv_err_set(&scene->side[MODEL_A].values.principals_why, DV_ERR_INVALID, "init.principals (line 4) is a string, not a list");
+}
+
+static void list_absent(struct scene *scene)
+{
+    scene->side[MODEL_A].values.principals_absent = true;
+    scene->side[MODEL_A].values.principal_count = 0;
 }
 
 static void not_listed_elsewhere(struct scene *scene)
@@ -373,7 +400,11 @@ static const struct scene_case init[] = {
     INIT("not listed, its own path", "Principals", not_listed_elsewhere, WANT_FAILED, PrincipalNotListed,
          "dc1: init.\"kafka.users\" does not list User:CN=dist-dc2,OU=x"),
     INIT("list unreadable", "Principals", list_unreadable, WANT_ERROR, ValuesInvalid,
-         "dc1: values.yaml in ConfigMap kafka/dc1-values: init.principals (line 4) is a string, not a list"),
+         "dc1: init.principals (line 4) is a string, not a list, in values.yaml of ConfigMap kafka/dc1-values; correct the values or "
+         "spec.clusters.a.distributor.principalsPath"),
+    INIT("list absent", "Principals", list_absent, WANT_FAILED, PrincipalNotListed,
+         "dc1: init.principals is not in ConfigMap kafka/dc1-values and must list User:CN=dist-dc2,OU=x, the Distributor of dc2; add it or "
+         "correct spec.clusters.a.distributor.principalsPath"),
     INIT("own one not listed", "Principals", near_unlisted, WANT_STEP, None, "Write"),
     INIT("job failed", "Job", job_failed, WANT_FAILED, InitJobFailed, "init job kafka/init-1 failed"),
     INIT("job running", "Job", job_running, WANT_STEP, None, "Job"),
@@ -546,10 +577,8 @@ static void connectors_come_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(preflight_looks),
-        cmocka_unit_test(each_fact_is_needed),
-        cmocka_unit_test(init_is_judged),
-        cmocka_unit_test(connectors_come_on),
+        cmocka_unit_test(preflight_looks), cmocka_unit_test(missing_switches_are_told), cmocka_unit_test(each_fact_is_needed),
+        cmocka_unit_test(init_is_judged),  cmocka_unit_test(connectors_come_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

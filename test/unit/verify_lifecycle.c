@@ -173,6 +173,14 @@ static void abort_names_its_run(void **state)
     scene_at(scene, STAGE_LAG_DRAINED, "Drain");
     scene->s.abort = "otherrun01";
     assert_true(model_run_active(&scene_decide(scene)->status));
+    assert_true(scene_event(&scene->plan, "AbortIgnored")->warning);
+    assert_non_null(strstr(scene_event(&scene->plan, "AbortIgnored")->note, "otherrun01, but run " SCENE_RUN));
+    scene_adopt(scene);
+    assert_false(scene_has_event(scene_decide(scene), "AbortIgnored")); /* once */
+    scene->s.abort = "otherrun02";
+    assert_true(scene_has_event(scene_decide(scene), "AbortIgnored"));
+    (void)dv_strlcpy(scene->status.history[scene->status.history_count++].run, "otherrun02", sizeof scene->status.history[0].run);
+    assert_false(scene_has_event(scene_decide(scene), "AbortIgnored")); /* it ended an earlier run */
     scene->s.abort = SCENE_RUN;
     const struct verify_plan *plan = scene_decide(scene);
     assert_int_equal(result(plan), MODEL_ABORTED);
@@ -181,6 +189,45 @@ static void abort_names_its_run(void **state)
     assert_false(plan->act);
     assert_false(scene_event(plan, "Aborted")->warning); /* by whoever asked for it */
     scene_free(scene);
+}
+
+/* Nobody switches anything off when people end a run: it is said what stays on. */
+static void what_an_ended_run_leaves_on_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        bool deleting;
+        const char *event, *why;
+    } ends[] = {{false, "Aborted", "aborted by the annotation distverify.io/abort; "},
+                {true, "Aborted", "the resource is being deleted; "}};
+    static const struct {
+        const char *a, *b, *left; /* NULL: not written */
+    } rows[] = {
+        {"11100", "01000", "left on: distribution, init, messageDistributor of dc1 and init of dc2"},
+        {"01000", NULL, "left on: init of dc1"},
+        {"11111", "00000", "left on: all of dc1 and nothing of dc2"},
+        {NULL, NULL, "no switch was touched"},
+    };
+    for (size_t end = 0; end < sizeof ends / sizeof ends[0]; end++) {
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            struct scene *scene = scene_new();
+            scene_at(scene, STAGE_LAG_DRAINED, "Drain");
+            scene->status.run.have_left[MODEL_A] = scene->status.run.have_left[MODEL_B] = false;
+            if (rows[i].a != NULL)
+                scene_left(scene, MODEL_A, rows[i].a);
+            if (rows[i].b != NULL)
+                scene_left(scene, MODEL_B, rows[i].b);
+            scene->s.abort = ends[end].deleting ? NULL : SCENE_RUN;
+            scene->s.deleting = ends[end].deleting;
+            const struct verify_plan *plan = scene_decide(scene);
+            char said[200];
+            (void)dv_format(said, sizeof said, "%s%s", ends[end].why, rows[i].left);
+            assert_string_equal(plan->status.stages[STAGE_LAG_DRAINED].message, said);
+            assert_true(dv_ends_with(plan->status.message, rows[i].left));
+            assert_true(dv_ends_with(scene_event(plan, ends[end].event)->note, said));
+            scene_free(scene);
+        }
+    }
 }
 
 static void a_changed_spec_ends_the_run_and_starts_another(void **state)
@@ -511,6 +558,7 @@ int main(void)
         cmocka_unit_test(what_the_last_run_left_is_remembered),
         cmocka_unit_test(what_was_left_elsewhere_says_nothing),
         cmocka_unit_test(abort_names_its_run),
+        cmocka_unit_test(what_an_ended_run_leaves_on_is_told),
         cmocka_unit_test(a_changed_spec_ends_the_run_and_starts_another),
         cmocka_unit_test(nothing_ends_before_the_answer),
         cmocka_unit_test(history_keeps_five),

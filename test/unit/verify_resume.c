@@ -14,7 +14,7 @@ static void suspended_time_counts_nowhere(void **state)
     scene->spec->suspend = true;
     const struct verify_plan *plan = scene_decide(scene);
     assert_true(model_run_active(&plan->status));
-    assert_non_null(strstr(plan->status.message, "suspended"));
+    assert_non_null(strstr(plan->status.message, ": suspended in step "));
     scene_adopt(scene);
     scene_later(scene, 2 * scene->spec->run_deadline_ms);
     (void)scene_decide(scene);
