@@ -71,7 +71,7 @@ struct values_near {
     const struct values_path *known; /* other paths that are in use */
     size_t known_count;
     struct values_path path;
-    size_t depth;                     /* keys of the path that are there */
+    size_t depth;                       /* keys of the path that are there */
     const char *keys[VALUES_DEPTH_MAX]; /* of what was found */
     size_t count;
     const struct values_node *node;

@@ -95,16 +95,10 @@ bool applied(struct turn *t)
     return true;
 }
 
-/* A group of the new protocol is listed but Dead: it cannot be described, the object is the evidence. */
-static bool apply_group_blind(const struct verify_connector *fact, const struct fact_group *group)
-{
-    return fact->fact->source || (group->listed && group->state == FACT_GROUP_DEAD);
-}
-
 bool connector_blind(const struct turn *t, enum model_side side, enum model_connector connector)
 {
     const struct fact_group *group = turn_group(t, side, (int)connector);
-    return group != NULL && group->listed && group->state == FACT_GROUP_DEAD;
+    return group != NULL && turn_group_hidden(group);
 }
 
 bool connector_off(struct turn *t, enum model_side side, enum model_connector connector)
@@ -170,7 +164,7 @@ static bool apply_on(struct turn *t, enum model_side side, enum model_connector 
         return false;
     }
     const struct fact_group *group = turn_group(t, side, (int)connector);
-    if (group != NULL && apply_group_blind(fact, group)) {
+    if (group != NULL && (fact->fact->source || turn_group_hidden(group))) { /* the object is the evidence */
         *blind = true;
         return true;
     }

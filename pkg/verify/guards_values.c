@@ -80,8 +80,9 @@ void tell_missing_switches(struct turn *t, enum model_side side)
     if (used == 0)
         return;
     turn_note(t, "%s: not in the values yet and added when first written: %s", turn_name(t, side), list);
-    turn_event(t, false, "SwitchesMissing", "run %s: %s of %s has no %s yet; added when first written: check that the chart reads them there",
-               t->st->run.id, values_object(t, side, object), turn_name(t, side), list);
+    turn_event(t, false, "SwitchesMissing",
+               "run %s: %s of %s has no %s yet; added when first written: check that the chart reads them there", t->st->run.id,
+               values_object(t, side, object), turn_name(t, side), list);
 }
 
 /* ---------------------------------------------------------------- as this run left them */
@@ -179,8 +180,9 @@ static void principals_say(struct turn *t, const char *principal)
     char object[VALUES_WHERE];
     (void)principals_path(t, t->near, path);
     if (turn_side(t, t->near)->values->principals_absent)
-        turn_say(t, "%s: %s is not in %s and must list %s, the Distributor of %s; add it or correct spec.clusters.%s.distributor.principalsPath",
-                 turn_name(t, t->near), path, values_object(t, t->near, object), principal, turn_name(t, t->far), model_side_name(t->near));
+        turn_say(
+            t, "%s: %s is not in %s and must list %s, the Distributor of %s; add it or correct spec.clusters.%s.distributor.principalsPath",
+            turn_name(t, t->near), path, values_object(t, t->near, object), principal, turn_name(t, t->far), model_side_name(t->near));
     else
         turn_say(t,
                  "%s: %s does not list %s, the Distributor of %s; add it to the values of %s or correct "

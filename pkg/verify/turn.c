@@ -173,17 +173,21 @@ bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int
     return known;
 }
 
+static bool turn_same_range(const struct verify_distance *a, const struct verify_distance *b)
+{
+    return a->partition == b->partition && a->from == b->from && a->to == b->to && a->before_ms == b->before_ms;
+}
+
 bool verify_distance_same(const struct verify_distance *a, const struct verify_distance *b)
 {
-    return a->partition == b->partition && a->from == b->from && a->to == b->to && a->before_ms == b->before_ms && a->limit == b->limit;
+    return turn_same_range(a, b) && a->limit == b->limit;
 }
 
 /* A count that did not come to its own limit answers for every other one. */
 static bool turn_answers(const struct verify_distance *d, const struct verify_distance *question)
 {
     bool exact = d->limit == 0 || d->records < d->limit;
-    return d->partition == question->partition && d->from == question->from && d->to == question->to &&
-           d->before_ms == question->before_ms && (exact || (question->limit > 0 && question->limit <= d->limit));
+    return turn_same_range(d, question) && (exact || (question->limit > 0 && question->limit <= d->limit));
 }
 
 static void turn_ask_distance(struct turn *t, enum model_side side, const struct verify_distance *question)

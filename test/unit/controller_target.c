@@ -53,8 +53,8 @@ static const struct verify_values *target_reads(struct target *target, const cha
     return &target->entry.side[MODEL_A].values;
 }
 
-#define HEALTHY                                                                               \
-    "distribution:\n  enabled: false\nmd: {enabled: true}\nod: {enabled: false}\n"            \
+#define HEALTHY                                                                    \
+    "distribution:\n  enabled: false\nmd: {enabled: true}\nod: {enabled: false}\n" \
     "oc: {enabled: false}\ninit:\n  enabled: true\n  principals: [\"User:a\"]\n"
 
 static void healthy_values_are_read(void **state)
