@@ -72,6 +72,17 @@ static void values_check_reads(const struct values_doc *doc, struct values_path 
         MUST(list == NULL);
 }
 
+/* Only what is not there can be mistyped, and then it is said for what. */
+static void values_check_near(const struct values_doc *doc, struct values_path path, const struct values_path *known, size_t count)
+{
+    struct dv_err err = DV_ERR_INIT;
+    if (!values_mistyped(doc, path, known, count, &err)) {
+        MUST(err.kind == DV_ERR_NONE);
+        return;
+    }
+    MUST(values_type_at(doc, path) == VALUES_ABSENT && strstr(err.text, " is not there, but ") != NULL);
+}
+
 /* Returns the number of changes that were made. */
 static unsigned values_check_text(const char *text, size_t len, const struct values_path *paths, size_t count)
 {
@@ -86,8 +97,10 @@ static unsigned values_check_text(const char *text, size_t len, const struct val
         size_t out_len = 0;
         bool changed = false;
         struct dv_err why = DV_ERR_INIT;
-        if (parsed)
+        if (parsed) {
             values_check_reads(doc, paths[i]);
+            values_check_near(doc, paths[i], paths, count);
+        }
         if (values_set_bools(text, len, &change, 1, &out, &out_len, &changed, &why) != 0) {
             MUST(out == NULL && why.text[0] != '\0');
             continue;
