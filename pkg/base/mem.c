@@ -104,6 +104,24 @@ bool dv_strlcpy(char *dst, const char *src, size_t size)
     return whole;
 }
 
+bool dv_shorten(char *dst, const char *src, size_t size)
+{
+    bool whole = dv_strlcpy(dst, src, size);
+    if (whole || size < 4)
+        return whole;
+    size_t end = size - 4, word = end;
+    while (end > 0 && ((unsigned char)dst[end] & 0xc0) == 0x80)
+        end--;
+    while (word > size / 2 && dst[word] != ' ')
+        word--;
+    if (dst[word] == ' ')
+        end = word;
+    while (end > 0 && strchr(" ,;:(", dst[end - 1]) != NULL)
+        end--;
+    memcpy(dst + end, "...", 4);
+    return false;
+}
+
 char *dv_format(char *dst, size_t size, const char *fmt, ...)
 {
     va_list ap;

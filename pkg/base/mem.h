@@ -20,6 +20,8 @@ bool dv_starts_with(const char *text, const char *prefix);
 bool dv_ends_with(const char *text, const char *suffix);
 /* Bounded copy with NUL; returns false when the text was cut. */
 bool dv_strlcpy(char *dst, const char *src, size_t size);
+/* As dv_strlcpy, but a text that does not fit ends in "...", after a whole word where one ends in its second half. */
+bool dv_shorten(char *dst, const char *src, size_t size);
 /* dst must not overlap the arguments; cuts at size - 1. Returns dst. */
 char *dv_format(char *dst, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Makes text valid UTF-8 in place: a character that was cut at the end is dropped, other bytes that belong to none become '?'. Returns

@@ -10,18 +10,9 @@
 /* "<stage>: <text>", cut between words where it is too long. */
 static void texts_cut(char *out, size_t size, const char *stage, const char *text, size_t len)
 {
-    int n = snprintf(out, size, "%s: %.*s", stage, (int)len, text);
-    if (n < 0 || (size_t)n < size)
-        return;
-    size_t end = size - 4;
-    while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
-        end--;
-    size_t word = end;
-    while (word > 0 && out[word] != ' ')
-        word--;
-    if (word > end / 2) /* a name without blanks can be as long as the text */
-        end = word;
-    memcpy(out + end, "...", 4);
+    char whole[1024];
+    (void)dv_format(whole, sizeof whole, "%s: %.*s", stage, (int)len, text);
+    (void)dv_shorten(out, whole, size);
 }
 
 void texts_top(char *out, size_t size, const char *stage, const char *text)

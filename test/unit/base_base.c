@@ -252,15 +252,48 @@ static void texts_become_utf8(void **state)
     }
 }
 
+static void texts_are_shortened_between_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *is;
+    } rows[] = {
+        {"", ""},
+        {"short", "short"},
+        {"fits into it, 19 it", "fits into it, 19 it"},
+        {"Authentication failed here", "Authentication..."},
+        {"it refuses, it: goes on", "it refuses, it..."},
+        {"cut after a, (which", "cut after a, (which"},
+        {"cut after a b, (which is", "cut after a b..."},
+        {"aaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa..."},
+        {"a aaaaaaaaaaaaaaaaaaaaa", "a aaaaaaaaaaaaaa..."},
+        {"aaaaaaaaaaaaaaa\xc3\xbc\xc3\xbc\xc3\xbc", "aaaaaaaaaaaaaaa..."},
+    };
+    char text[20];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(dv_shorten(text, rows[i].text, sizeof text), strlen(rows[i].text) < sizeof text);
+        assert_string_equal(text, rows[i].is);
+    }
+    assert_false(dv_shorten(text, "abcd", 3));
+    assert_string_equal(text, "ab");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_error_wins),    cmocka_unit_test(long_errors_are_cut),
-        cmocka_unit_test(errors_are_utf8),     cmocka_unit_test(a_buffer_keeps_its_maximum),
-        cmocka_unit_test(durations),           cmocka_unit_test(times),
-        cmocka_unit_test(odd_times),           cmocka_unit_test(log_values_are_cleaned),
-        cmocka_unit_test(log_lines_in_json),   cmocka_unit_test(numbers),
-        cmocka_unit_test(metrics_are_grouped), cmocka_unit_test(texts_become_utf8),
+        cmocka_unit_test(first_error_wins),
+        cmocka_unit_test(long_errors_are_cut),
+        cmocka_unit_test(errors_are_utf8),
+        cmocka_unit_test(a_buffer_keeps_its_maximum),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(times),
+        cmocka_unit_test(odd_times),
+        cmocka_unit_test(log_values_are_cleaned),
+        cmocka_unit_test(log_lines_in_json),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(metrics_are_grouped),
+        cmocka_unit_test(texts_become_utf8),
+        cmocka_unit_test(texts_are_shortened_between_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

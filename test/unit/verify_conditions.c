@@ -437,6 +437,9 @@ static void what_to_do_is_never_cut(void **state)
     assert_true(dv_ends_with(out, "...; do this now"));
     texts_end(out, sizeof out, "Preflight", "no Secret", REASON_SecretNotFound);
     assert_string_equal(out, "Preflight: no Secret; create the Secret or correct its name and key");
+    (void)dv_format(text, sizeof text, "%0150d Authentication failed and more; check it in spec.clusters.a.kafka.authentication", 0);
+    texts_end(out, sizeof out, "Preflight", text, REASON_AuthenticationFailed);
+    assert_true(strlen(out) < sizeof out && dv_ends_with(out, "0...; check it in spec.clusters.a.kafka.authentication"));
 }
 
 /* Whatever is cut, wherever: an event or a note is JSON. */
