@@ -57,8 +57,9 @@ static void acls_got(struct kafka_op *op, rd_kafka_event_t *event)
     }
     if (count == 0 && atomic_load(&op->handle->acls_size) > ACLS_EMPTY_SIZE) {
         struct dv_err err = DV_ERR_INIT;
-        (void)dv_err_set(&err, DV_ERR_DENIED, "Kafka cluster %s (%s) does not allow us Describe on the cluster, or has no authorizer",
-                         op->client->cluster, op->client->spec.bootstrap);
+        char place[400];
+        (void)dv_err_set(&err, DV_ERR_DENIED, "%s does not allow us Describe on the cluster, or has no authorizer",
+                         kafka_place(place, sizeof place, kafka_client_where(op->client)));
         kafka_op_fail(op, &err);
         return;
     }

@@ -19,7 +19,7 @@ struct kafka_ticket {
 
 struct kafka_where kafka_client_where(const struct kafka_client *client)
 {
-    return (struct kafka_where){client->cluster, client->spec.bootstrap};
+    return (struct kafka_where){client->cluster, client->spec.bootstrap, client->spec.side};
 }
 
 struct kafka_client *kafka_client_find(struct kafka *kafka, port_id id)
@@ -121,7 +121,8 @@ static void client_secrets_done(void *arg, const struct dv_err *err, const char 
     if (client != NULL && client->fetch_serial == ticket->serial) {
         if (err != NULL && err->kind != DV_ERR_NONE) {
             struct dv_err own = *err;
-            (void)dv_err_wrap(&own, "Kafka cluster %s (%s)", client->cluster, client->spec.bootstrap);
+            char place[400];
+            (void)dv_err_wrap(&own, "%s", kafka_place(place, sizeof place, kafka_client_where(client)));
             client_fail(client, &own);
         } else {
             client_use(client, values, lens, count);

@@ -65,9 +65,10 @@ static void commit_group_got(struct kafka_op *op, rd_kafka_event_t *event)
     group->name = dv_strdup(op->question.group);
     kafka_groups_take(list[0], kafka_client_where(op->client), group);
     struct dv_err err = group->err;
+    char place[400];
     if (err.kind == DV_ERR_NONE && (group->members > 0 || (group->state != FACT_GROUP_EMPTY && group->state != FACT_GROUP_DEAD)))
-        (void)dv_err_set(&err, DV_ERR_CONFLICT, "Kafka cluster %s (%s): group %s has %d members: its offsets are left alone",
-                         op->client->cluster, op->client->spec.bootstrap, group->name, (int)group->members);
+        (void)dv_err_set(&err, DV_ERR_CONFLICT, "%s: group %s has %d members: its offsets are left alone",
+                         kafka_place(place, sizeof place, kafka_client_where(op->client)), group->name, (int)group->members);
     fact_groups_free(group, 1);
     if (err.kind != DV_ERR_NONE)
         kafka_op_fail(op, &err);

@@ -79,6 +79,9 @@ static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *d
         struct errors_row row = errors_table[i];
         if (row.code != code)
             continue;
+        /* librdkafka tells a bad certificate a second time as a lost connection. */
+        if (row.kind == DV_ERR_UNREACHABLE && detail != NULL && strstr(detail, "certificate verify failed") != NULL)
+            row = (struct errors_row){code, DV_ERR_CERT, false};
         /* With TLS 1.3 a broker refuses a client's certificate after the handshake: an alert on a connection that was up. */
         if (row.kind == DV_ERR_UNREACHABLE && detail != NULL && strstr(detail, "alert") != NULL &&
             (strstr(detail, "certificate") != NULL || strstr(detail, "unknown ca") != NULL))
@@ -90,24 +93,6 @@ static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *d
     return (struct errors_row){code, code > 0 ? DV_ERR_INVALID : DV_ERR_INTERNAL, false};
 }
 
-/* librdkafka appends how long the connection had been in which state: another text each time, of no use to a
- * reader; and where a broker only hangs it guesses at brokers of ten years ago. */
-static const char *errors_detail(char *out, size_t size, rd_kafka_resp_err_t code, const char *detail)
-{
-    const char *text = detail != NULL && detail[0] != '\0' ? detail : rd_kafka_err2str(code);
-    /* "sasl_ssl://host:port/bootstrap: " in front: the reader was told the cluster already */
-    const char *scheme = strstr(text, "://");
-    const char *end = scheme != NULL && strcspn(text, " ") > (size_t)(scheme - text) ? strstr(scheme, ": ") : NULL;
-    (void)dv_strlcpy(out, end != NULL ? end + 2 : text, size);
-    static const char *const tails[] = {" (after ", ": probably due to "};
-    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
-        char *tail = strstr(out, tails[i]);
-        if (tail != NULL)
-            *tail = '\0';
-    }
-    return out;
-}
-
 static const char *errors_resource(char *out, size_t size, struct kafka_what what, rd_kafka_resp_err_t code, enum dv_err_kind kind)
 {
     if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED || (what.topic == NULL && what.group == NULL))
@@ -117,20 +102,46 @@ static const char *errors_resource(char *out, size_t size, struct kafka_what wha
     return dv_format(out, size, "topic %s", what.topic);
 }
 
-int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what what, rd_kafka_resp_err_t code, const char *detail)
+/* What to do, as "; <sentence>"; "" where text says it or the reason's own advice is as good. */
+static const char *errors_hint(char *out, size_t size, enum model_side side, enum dv_err_kind kind, const char *text)
 {
-    if (err == NULL || err->kind != DV_ERR_NONE)
-        return -1;
-    char text[384], resource[300], place[200];
-    struct errors_row row = errors_classify(code, detail);
-    (void)errors_detail(text, sizeof text, code, detail);
-    (void)errors_resource(resource, sizeof resource, what, code, row.kind);
-    (void)dv_format(place, sizeof place, "Kafka cluster %s (%s)", where.cluster, where.bootstrap);
+    char name = side == MODEL_A ? 'a' : 'b';
+    out[0] = '\0';
+    if (strchr(text, ';') != NULL)
+        return out;
+    if (kind == DV_ERR_AUTH)
+        return dv_format(out, size, "; check them in spec.clusters.%c.kafka.authentication", name);
+    if (strstr(text, "our certificate") != NULL || strstr(text, "client certificate") != NULL)
+        return dv_format(out, size, "; check spec.clusters.%c.kafka.authentication", name);
+    if (strstr(text, "broker's certificate") != NULL || strstr(text, "certificate verify failed") != NULL)
+        return dv_format(out, size, "; check spec.clusters.%c.kafka.tls.trustedCertificates", name);
+    return out;
+}
+
+static void errors_credentials(struct dv_err *err, struct kafka_where where, const char *place, enum dv_err_kind kind, const char *text)
+{
+    char hint[100];
+    (void)errors_hint(hint, sizeof hint, where.side, kind, text);
+    if (kind == DV_ERR_CERT)
+        (void)dv_err_set(err, kind, "%s: %s%s%s", place, strstr(text, "certificate") == NULL ? "TLS does not work: " : "", text, hint);
+    else if (dv_ends_with(text, "uthentication failed"))
+        (void)dv_err_set(err, kind, "%s refuses the credentials%s", place, hint);
+    else
+        (void)dv_err_set(err, kind, "%s refuses the credentials: %s%s", place, text, hint);
+}
+
+static void errors_say(struct dv_err *err, struct kafka_where where, struct kafka_what what, struct errors_row row, const char *text)
+{
+    char resource[300], place[400];
+    (void)errors_resource(resource, sizeof resource, what, row.code, row.kind);
+    (void)kafka_place(place, sizeof place, where);
     switch (row.kind) {
-    case DV_ERR_AUTH: (void)dv_err_set(err, row.kind, "%s refuses the credentials: %s", place, text); break;
-    case DV_ERR_CERT: (void)dv_err_set(err, row.kind, "%s: certificate or TLS not accepted: %s", place, text); break;
+    case DV_ERR_AUTH:
+    case DV_ERR_CERT: errors_credentials(err, where, place, row.kind, text); break;
     case DV_ERR_DENIED: (void)dv_err_set(err, row.kind, "%s does not allow us %s on %s", place, what.operation, resource); break;
-    case DV_ERR_UNREACHABLE: (void)dv_err_set(err, row.kind, "%s cannot be reached or is not ready: %s", place, text); break;
+    case DV_ERR_UNREACHABLE:
+        (void)dv_err_set(err, row.kind, "%s %s: %s", place, row.code < 0 ? "cannot be reached" : "is not ready", text);
+        break;
     case DV_ERR_TIMEOUT: (void)dv_err_set(err, row.kind, "%s gave no answer in time to %s on %s", place, what.operation, resource); break;
     case DV_ERR_NOT_FOUND: (void)dv_err_set(err, row.kind, "%s: %s on %s: not found", place, what.operation, resource); break;
     case DV_ERR_CONFLICT: (void)dv_err_set(err, row.kind, "%s: %s has members: %s", place, resource, text); break;
@@ -143,6 +154,22 @@ int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what wh
     case DV_ERR_INTERNAL: (void)dv_err_set(err, row.kind, "%s: %s on %s: %s", place, what.operation, resource, text); break;
     }
     err->retry = row.retry;
+}
+
+int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what what, rd_kafka_resp_err_t code, const char *detail)
+{
+    if (err == NULL || err->kind != DV_ERR_NONE)
+        return -1;
+    char text[300];
+    const struct kafka_known *known = kafka_known(detail);
+    if (known != NULL) {
+        (void)dv_err_set(err, known->kind, "%s: %sspec.clusters.%c.kafka.%s", kafka_place(text, sizeof text, where), known->text,
+                         where.side == MODEL_A ? 'a' : 'b', known->field);
+        err->retry = known->kind == DV_ERR_UNREACHABLE;
+    } else {
+        (void)kafka_detail(text, sizeof text, detail != NULL && detail[0] != '\0' ? detail : rd_kafka_err2str(code));
+        errors_say(err, where, what, errors_classify(code, detail), text);
+    }
     err->code = (int)code;
     return -1;
 }
@@ -161,14 +188,14 @@ const char *kafka_err_x509(int x509_error)
 {
     /* Numbers of OpenSSL's x509_vfy.h, which are part of its ABI. */
     switch (x509_error) {
-    case 9: return "the broker's certificate is not valid yet";
-    case 10: return "the broker's certificate has expired";
+    case 9: return "the broker's certificate is not valid yet; look at the clocks";
+    case 10: return "the broker's certificate has expired; renew it";
     case 18:
     case 19:
     case 20:
     case 21: return "the broker's certificate is not signed by a trusted certificate";
-    case 62: return "the broker's certificate does not carry the host name of its address";
-    case 64: return "the broker's certificate does not carry the IP address of its address";
+    case 62: return "the broker's certificate does not carry the host name of its address; correct the address or the certificate";
+    case 64: return "the broker's certificate does not carry the IP address of its address; correct the address or the certificate";
     }
     return NULL;
 }

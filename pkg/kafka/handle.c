@@ -108,20 +108,20 @@ static void handle_attach(struct kafka_handle *handle)
 struct kafka_handle *kafka_handle_new(struct kafka_client *client, enum kafka_handle_kind kind, struct dv_err *err)
 {
     struct kafka_handle *handle = dv_alloc(sizeof *handle);
-    char text[300] = "";
+    char text[512] = "";
     handle->kafka = client->kafka;
     handle->client = client;
     handle->kind = kind;
     rd_kafka_conf_t *conf = handle_conf(handle);
     handle->rk = rd_kafka_new(kind == KAFKA_HANDLE_PRODUCER ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER, conf, text, sizeof text);
     if (handle->rk == NULL) {
-        struct kafka_where where = kafka_client_where(client);
+        char place[400], detail[200];
         if (kind != KAFKA_HANDLE_ACLS) /* with interceptors, librdkafka 2.0.2 has freed half of it already */
             rd_kafka_conf_destroy(conf);
         free(handle);
         /* Bootstrap addresses and certificates are the only input that is not checked before. */
-        (void)dv_err_set(err, client->spec.tls ? DV_ERR_CERT : DV_ERR_INVALID, "Kafka cluster %s (%s): no client can be made: %s",
-                         where.cluster, where.bootstrap, text);
+        (void)dv_err_set(err, client->spec.tls ? DV_ERR_CERT : DV_ERR_INVALID, "%s: no client can be made: %s",
+                         kafka_place(place, sizeof place, kafka_client_where(client)), kafka_detail(detail, sizeof detail, text));
         return NULL;
     }
     handle->worker = kafka_worker_new(client->kafka->hub);
@@ -137,35 +137,38 @@ void kafka_handle_worked(struct kafka_handle *handle)
 
 /* librdkafka before 2.6.1 puts the client's nonce twice into the last SCRAM message. Kafka up to 3.9 lets that pass, Kafka 4 refuses it as
  * wrong credentials, and nothing on the wire tells the two apart. */
-static void handle_scram_hint(const struct kafka_handle *handle, struct dv_err *err)
+static const char *handle_scram_hint(const struct kafka_handle *handle, rd_kafka_resp_err_t code, char *out, size_t size)
 {
     enum model_auth_type auth = handle->client->spec.auth;
-    if (err->kind != DV_ERR_AUTH || rd_kafka_version() >= 0x020601ff)
-        return;
-    if (auth != MODEL_AUTH_SCRAM_SHA_256 && auth != MODEL_AUTH_SCRAM_SHA_512)
-        return;
-    struct dv_err longer = DV_ERR_INIT;
-    (void)dv_err_set(
-        &longer, err->kind,
-        "%s; should they be right: librdkafka %s cannot do SCRAM with Kafka 4 (2.6.1 can), PLAIN over TLS and client certificates work",
-        err->text, rd_kafka_version_str());
-    longer.code = err->code;
-    *err = longer;
+    bool refused = code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED;
+    if (!refused || rd_kafka_version() >= 0x020601ff || (auth != MODEL_AUTH_SCRAM_SHA_256 && auth != MODEL_AUTH_SCRAM_SHA_512))
+        return NULL;
+    return dv_format(out, size, "if they are right, librdkafka %s cannot do SCRAM with Kafka 4; use PLAIN over TLS or a certificate",
+                     rd_kafka_version_str());
 }
 
-/* Keeps the text that says most: "all brokers down" tells nothing beyond the reason that came before it, and librdkafka repeats equal
- * errors only every 30 s, so a reason stays until something works. */
+/* "all brokers down" and "Disconnected" tell nothing beyond the reason that came before them. */
+static bool handle_vague(rd_kafka_resp_err_t code, const char *text)
+{
+    char detail[100];
+    return code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+           (kafka_known(text) == NULL && dv_starts_with(kafka_detail(detail, sizeof detail, text), "Disconnected"));
+}
+
+/* Keeps the text that says most; librdkafka repeats equal errors only every 30 s, so a reason stays until something works. */
 static void handle_trouble(struct kafka_handle *handle, rd_kafka_resp_err_t code, const char *text)
 {
     struct dv_err err = DV_ERR_INIT;
-    const char *x509 = code == RD_KAFKA_RESP_ERR__SSL ? kafka_err_x509(atomic_load(&handle->x509)) : NULL;
-    (void)kafka_err(&err, kafka_client_where(handle->client), (struct kafka_what){.operation = "a connection"}, code,
-                    x509 != NULL ? x509 : text);
-    if (err.kind != DV_ERR_UNREACHABLE && !kafka_err_credentials(&err))
+    char scram[200];
+    const char *hint = handle_scram_hint(handle, code, scram, sizeof scram);
+    const char *x509 = strstr(text, "certificate verify failed") != NULL ? kafka_err_x509(atomic_load(&handle->x509)) : NULL;
+    if (handle->trouble.kind != DV_ERR_NONE && handle_vague(code, text))
         return;
-    handle_scram_hint(handle, &err);
-    bool vague = code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
-    if (handle->trouble.kind != DV_ERR_NONE && vague)
+    if (x509 != NULL || hint != NULL)
+        text = x509 != NULL ? x509 : hint;
+    (void)kafka_err(&err, kafka_client_where(handle->client), (struct kafka_what){.operation = "a connection"},
+                    x509 != NULL ? RD_KAFKA_RESP_ERR__SSL : code, text);
+    if (err.kind != DV_ERR_UNREACHABLE && !kafka_err_credentials(&err))
         return;
     if (handle->trouble.kind != err.kind)
         handle->trouble_ms = kafka_now_ms(handle->kafka);

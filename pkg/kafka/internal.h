@@ -27,6 +27,7 @@ struct kafka_op;
 /* Names a cluster in messages. */
 struct kafka_where {
     const char *cluster, *bootstrap;
+    enum model_side side;
 };
 
 /* What was being done. operation is the Kafka operation a principal needs for it ("Describe"); topic and group may be NULL. */
@@ -41,6 +42,23 @@ bool kafka_err_unknown_effect(const struct dv_err *err);
 bool kafka_err_credentials(const struct dv_err *err); /* AUTH or CERT */
 /* Short text for OpenSSL's X509_V_ERR_*; NULL when there is nothing better than librdkafka's own. */
 const char *kafka_err_x509(int x509_error);
+
+/* ---------------------------------------------------------------- detail.c */
+
+/* librdkafka's text without what a reader has no use for, shortened between words. Returns out. */
+const char *kafka_detail(char *out, size_t size, const char *detail);
+
+/* What a text of librdkafka stands for: a sentence, and which field below spec.clusters.<side>.kafka to change. */
+struct kafka_known {
+    enum dv_err_kind kind;
+    const char *text, *field;
+};
+
+const struct kafka_known *kafka_known(const char *detail); /* NULL; takes NULL */
+
+#define KAFKA_PLACE_LONG 60
+/* "Kafka cluster <name> (<address>)"; of a long list of addresses only the first. Returns out. */
+const char *kafka_place(char *out, size_t size, struct kafka_where where);
 
 /* ---------------------------------------------------------------- security.c */
 

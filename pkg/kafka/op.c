@@ -153,12 +153,13 @@ void kafka_op_start(struct kafka_op *op)
 static void op_too_late(struct kafka_op *op)
 {
     struct dv_err err = DV_ERR_INIT;
-    struct kafka_client *client = op->client;
+    char place[400];
+    struct kafka_where where = kafka_client_where(op->client);
     if (!op->started)
-        (void)dv_err_retry(&err, DV_ERR_TIMEOUT, "Kafka cluster %s (%s): the Secrets with the credentials were not read in time",
-                           client->cluster, client->spec.bootstrap);
+        (void)dv_err_retry(&err, DV_ERR_TIMEOUT, "%s: the Secrets with the credentials were not read in time",
+                           kafka_place(place, sizeof place, where));
     else
-        (void)kafka_err(&err, kafka_client_where(client), op->what, RD_KAFKA_RESP_ERR__TIMED_OUT, NULL);
+        (void)kafka_err(&err, where, op->what, RD_KAFKA_RESP_ERR__TIMED_OUT, NULL);
     kafka_op_fail(op, &err);
 }
 
@@ -167,8 +168,9 @@ void kafka_op_step(struct kafka_op *op, int64_t now_ms)
     struct kafka_handle *handle = op->handle;
     if (op->lost) {
         struct dv_err err = DV_ERR_INIT;
-        (void)dv_err_retry(&err, DV_ERR_UNREACHABLE, "Kafka cluster %s (%s): the connection was given up for a new one",
-                           op->client->cluster, op->client->spec.bootstrap);
+        char place[400];
+        (void)dv_err_retry(&err, DV_ERR_UNREACHABLE, "%s: the connection was given up for a new one",
+                           kafka_place(place, sizeof place, kafka_client_where(op->client)));
         kafka_op_fail(op, &err);
         return;
     }

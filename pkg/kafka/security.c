@@ -166,7 +166,8 @@ rd_kafka_conf_t *kafka_security_conf(const struct model_kafka *spec, const char 
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     if (security_check(spec, err) != 0 || security_gather(&parts, spec, values, lens, err) != 0 ||
         security_apply(conf, spec, &parts, err) != 0) {
-        (void)dv_err_wrap(err, "Kafka cluster %s (%s)", where.cluster, where.bootstrap);
+        char place[400];
+        (void)dv_err_wrap(err, "%s", kafka_place(place, sizeof place, where));
         rd_kafka_conf_destroy(conf);
         conf = NULL;
     }

@@ -405,6 +405,7 @@ static void spec_top(const struct walk *walk, const char *ns, struct model_spec 
     spec->on_loop = dv_streq(json_string_value(json_object_get(walk->json, "onLoop")), "Hold") ? MODEL_LOOP_HOLD : MODEL_LOOP_DISABLE_LAST;
     spec_cluster(&clusters, "a", ns, &spec->cluster[MODEL_A]);
     spec_cluster(&clusters, "b", ns, &spec->cluster[MODEL_B]);
+    spec->cluster[MODEL_B].kafka.side = MODEL_B;
     struct model_cluster *a = &spec->cluster[MODEL_A];
     struct model_cluster *b = &spec->cluster[MODEL_B];
     spec_names(walk, "topic", &a->topic, &b->topic);

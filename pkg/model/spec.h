@@ -73,6 +73,7 @@ struct model_trusted {
 };
 
 struct model_kafka {
+    enum model_side side;
     char *bootstrap;
     bool tls; /* spec has a tls block */
     struct model_trusted *trusted;

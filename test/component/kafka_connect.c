@@ -133,7 +133,7 @@ static void wrong_ca(void **state)
     struct model_trusted trusted;
     struct model_kafka spec = lab_spec("BOOTSTRAP_A_TLS", MODEL_AUTH_PLAIN, true, &trusted);
     lab_secret_file(&lab->secrets, "ca", "ca.crt", lab_env("KAFKA_CA_B"));
-    lab_bad(connect_ask(lab, &spec), DV_ERR_CERT, "not signed by a trusted certificate");
+    lab_bad(connect_ask(lab, &spec), DV_ERR_CERT, "not signed by a trusted certificate; check spec.clusters.a.kafka.tls");
 }
 
 static void system_cas_do_not_know_the_lab(void **state)
@@ -233,10 +233,12 @@ static void nobody_listens(void **state)
     static char nobody[] = "127.0.0.1:1";
     spec.bootstrap = nobody;
     const struct port_kafka_event *event = connect_ask(lab, &spec);
-    lab_bad(event, DV_ERR_UNREACHABLE, "refused");
+    lab_bad(event, DV_ERR_UNREACHABLE, "127.0.0.1:1 refuses the connection");
     assert_true(event->err.retry);
-    lab_bad(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_ACLS}), DV_ERR_UNREACHABLE, "refused");
-    lab_bad(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_TOPIC, .topic = "t"}), DV_ERR_UNREACHABLE, "refused");
+    lab_bad(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_ACLS}), DV_ERR_UNREACHABLE,
+            "127.0.0.1:1 refuses the connection");
+    lab_bad(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_TOPIC, .topic = "t"}), DV_ERR_UNREACHABLE,
+            "127.0.0.1:1 refuses the connection");
 }
 
 static void name_that_does_not_resolve(void **state)
@@ -255,7 +257,34 @@ static void tls_to_a_listener_without(void **state)
     struct model_trusted trusted;
     struct model_kafka spec = lab_spec("BOOTSTRAP_A", MODEL_AUTH_PLAIN, true, &trusted);
     const struct port_kafka_event *event = connect_ask(lab, &spec);
-    lab_bad(event, DV_ERR_UNREACHABLE, "handshake failed");
+    lab_bad(event, DV_ERR_UNREACHABLE, "the listener seems not to speak TLS; correct the port or remove spec.clusters.a.kafka.tls");
+}
+
+static void connect_other_listener(struct lab *lab, const char *bootstrap, enum model_auth_type auth, bool tls, enum dv_err_kind kind,
+                                   const char *text)
+{
+    struct model_trusted trusted;
+    struct model_kafka spec = lab_spec(bootstrap, auth, tls, &trusted);
+    spec.side = MODEL_B;
+    lab_bad(connect_ask(lab, &spec), kind, text);
+}
+
+static void no_tls_to_a_listener_with(void **state)
+{
+    connect_other_listener(*state, "BOOTSTRAP_A_TLS", MODEL_AUTH_NONE, false, DV_ERR_UNREACHABLE,
+                           "the listener seems to want TLS; set spec.clusters.b.kafka.tls or correct the port");
+}
+
+static void a_password_without_tls_to_a_listener_with(void **state)
+{
+    connect_other_listener(*state, "BOOTSTRAP_A_TLS", MODEL_AUTH_PLAIN, false, DV_ERR_UNREACHABLE,
+                           "the listener seems to want TLS; set spec.clusters.b.kafka.tls or correct the port");
+}
+
+static void no_password_to_a_listener_that_wants_one(void **state)
+{
+    connect_other_listener(*state, "BOOTSTRAP_A_TLS", MODEL_AUTH_NONE, true, DV_ERR_UNREACHABLE,
+                           "want a user name and password; set spec.clusters.b.kafka.authentication");
 }
 
 /* ---------------------------------------------------------------- a relay at an address that is not in the certificate */
@@ -423,6 +452,9 @@ int main(void)
         CONNECT_TEST(nobody_listens),
         CONNECT_TEST(name_that_does_not_resolve),
         CONNECT_TEST(tls_to_a_listener_without),
+        CONNECT_TEST(no_tls_to_a_listener_with),
+        CONNECT_TEST(a_password_without_tls_to_a_listener_with),
+        CONNECT_TEST(no_password_to_a_listener_that_wants_one),
         CONNECT_TEST(host_name_is_not_in_the_certificate),
         CONNECT_TEST(closing_ends_everything),
         CONNECT_TEST(freeing_with_everything_under_way),

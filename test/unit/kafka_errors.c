@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "kafka/internal.h"
 
-static const struct kafka_where errors_where = {"dc1", "broker:9093"};
+static const struct kafka_where errors_where = {"dc1", "broker:9093", MODEL_B};
 
 /* What is said, and what kind it is. */
 static void errors_of_librdkafka(void **state)
@@ -23,15 +23,17 @@ static void errors_of_librdkafka(void **state)
         const char *text;
     } cases[] = {
         {RD_KAFKA_RESP_ERR__AUTHENTICATION, "sasl_ssl://b:1/bootstrap: SASL authentication error: no (after 301ms in state AUTH_REQ)",
-         DV_ERR_AUTH, false, "Kafka cluster dc1 (broker:9093) refuses the credentials: SASL authentication error: no"},
+         DV_ERR_AUTH, false,
+         "Kafka cluster dc1 (broker:9093) refuses the credentials: no; check them in spec.clusters.b.kafka.authentication"},
         {RD_KAFKA_RESP_ERR__SSL, "ssl://b:1/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed",
-         DV_ERR_CERT, false, "certificate or TLS not accepted"},
+         DV_ERR_CERT, false,
+         "Kafka cluster dc1 (broker:9093): certificate verify failed; check spec.clusters.b.kafka.tls.trustedCertificates"},
         {RD_KAFKA_RESP_ERR__SSL, "SSL handshake failed: error:0A000126:SSL routines::unexpected eof while reading", DV_ERR_UNREACHABLE,
-         true, "unexpected eof"},
+         true, "the listener seems not to speak TLS; correct the port or remove spec.clusters.b.kafka.tls"},
         {RD_KAFKA_RESP_ERR__TRANSPORT, "Receive failed: error:0A000412:SSL routines::sslv3 alert bad certificate: SSL alert number 42",
-         DV_ERR_CERT, false, "alert bad certificate"},
+         DV_ERR_CERT, false, "(broker:9093): the broker refuses our certificate, or wants one; check spec.clusters.b.kafka.authentication"},
         {RD_KAFKA_RESP_ERR__TRANSPORT, "Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)",
-         DV_ERR_UNREACHABLE, true, "cannot be reached or is not ready: Connect to ipv4#127.0.0.1:1 failed: Connection refused"},
+         DV_ERR_UNREACHABLE, true, "Kafka cluster dc1 (broker:9093) cannot be reached: 127.0.0.1:1 refuses the connection"},
         {RD_KAFKA_RESP_ERR__TRANSPORT, "ApiVersionRequest failed: Local: Timed out: probably due to broker version < 0.10",
          DV_ERR_UNREACHABLE, true, "ApiVersionRequest failed: Local: Timed out"},
         {RD_KAFKA_RESP_ERR__RESOLVE, NULL, DV_ERR_UNREACHABLE, true, "cannot be reached"},
@@ -57,6 +59,95 @@ static void errors_of_librdkafka(void **state)
         assert_null(strstr(err.text, "(after"));
         assert_null(strstr(err.text, "probably"));
     }
+}
+
+/* Whole messages: texts of librdkafka 2.0.2 and of later ones. */
+static void what_librdkafka_says_becomes_one_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        rd_kafka_resp_err_t code;
+        const char *detail;
+        enum dv_err_kind kind;
+        const char *text;
+    } cases[] = {
+        {RD_KAFKA_RESP_ERR__AUTHENTICATION,
+         "sasl_ssl://b:1/bootstrap: SASL authentication error: Authentication failed: Invalid username or password (after 3ms in state "
+         "AUTH_REQ, 2 identical error(s) suppressed)",
+         DV_ERR_AUTH, " refuses the credentials: Invalid username or password; check them in spec.clusters.b.kafka.authentication"},
+        {RD_KAFKA_RESP_ERR__AUTHENTICATION,
+         "sasl_plaintext://b:1/bootstrap: SASL authentication error: Authentication failed during authentication due to invalid "
+         "credentials with SASL mechanism SCRAM-SHA-512 (after 3ms in state AUTH_REQ)",
+         DV_ERR_AUTH,
+         " refuses the credentials: invalid credentials with SASL mechanism SCRAM-SHA-512; check them in "
+         "spec.clusters.b.kafka.authentication"},
+        {RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, NULL, DV_ERR_AUTH,
+         " refuses the credentials; check them in spec.clusters.b.kafka.authentication"},
+        {RD_KAFKA_RESP_ERR__AUTHENTICATION,
+         "sasl_ssl://b:1/bootstrap: SASL SCRAM-SHA-512 mechanism handshake failed: Broker: Unsupported SASL mechanism: broker's supported "
+         "mechanisms: PLAIN (after 3ms in state AUTH_HANDSHAKE)",
+         DV_ERR_AUTH,
+         " refuses the credentials: Unsupported SASL mechanism: broker's supported mechanisms: PLAIN; check them in "
+         "spec.clusters.b.kafka.authentication"},
+        {RD_KAFKA_RESP_ERR__AUTHENTICATION,
+         "sasl_plaintext://b:1/bootstrap: SASL PLAIN mechanism handshake failed: Broker: Request not valid in current SASL state: broker's "
+         "supported mechanisms:  (after 0ms in state AUTH_HANDSHAKE)",
+         DV_ERR_AUTH, ": the listener takes no user name and password; correct the port or remove spec.clusters.b.kafka.authentication"},
+        {RD_KAFKA_RESP_ERR__TRANSPORT,
+         "b:1/bootstrap: Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration "
+         "(connecting to a SSL listener?) or broker version is < 0.10 (see api.version.request) (after 0ms in state APIVERSION_QUERY)",
+         DV_ERR_UNREACHABLE, ": the listener seems to want TLS; set spec.clusters.b.kafka.tls or correct the port"},
+        {RD_KAFKA_RESP_ERR__TRANSPORT,
+         "b:1/bootstrap: Disconnected: verify that security.protocol is correctly configured, broker might require SASL authentication "
+         "(after 52ms in state UP)",
+         DV_ERR_UNREACHABLE,
+         ": the listener seems to want a user name and password; set spec.clusters.b.kafka.authentication or correct the port"},
+        {RD_KAFKA_RESP_ERR__TRANSPORT,
+         "ssl://b:1/bootstrap: SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener? (after 2ms in state "
+         "SSL_HANDSHAKE)",
+         DV_ERR_UNREACHABLE, ": the listener seems not to speak TLS; correct the port or remove spec.clusters.b.kafka.tls"},
+        {RD_KAFKA_RESP_ERR__SSL, "ssl://b:1/bootstrap: SSL handshake failed: error:0A00010B:SSL routines::wrong version number (after 1ms",
+         DV_ERR_CERT, ": the listener does not speak TLS; correct the port or remove spec.clusters.b.kafka.tls"},
+        {RD_KAFKA_RESP_ERR__SSL, "ssl://b:1/0: SSL handshake failed: error:0A0000C6:SSL routines::packet length too long (after 1ms",
+         DV_ERR_CERT, ": the listener does not speak TLS; correct the port or remove spec.clusters.b.kafka.tls"},
+        {RD_KAFKA_RESP_ERR__TRANSPORT, "ssl://b:1/bootstrap: error:0A000086:SSL routines::certificate verify failed (after 1ms in state",
+         DV_ERR_CERT, ": certificate verify failed; check spec.clusters.b.kafka.tls.trustedCertificates"},
+        {RD_KAFKA_RESP_ERR__TRANSPORT,
+         "ssl://b:1/bootstrap: Receive failed: error:0A00045C:SSL routines::tlsv13 alert certificate required: SSL alert number 116 (after",
+         DV_ERR_CERT, ": the broker wants a client certificate; check spec.clusters.b.kafka.authentication"},
+        {RD_KAFKA_RESP_ERR__SSL, "SSL handshake failed: error:0A00042E:SSL routines::tlsv1 alert protocol version: SSL alert number 70",
+         DV_ERR_CERT, ": TLS does not work: the broker ends the TLS handshake: protocol version"},
+        {RD_KAFKA_RESP_ERR__RESOLVE, "ssl://c:1/3: Failed to resolve 'c:1': Name or service not known (after 8ms in state CONNECT)",
+         DV_ERR_UNREACHABLE, " cannot be reached: Failed to resolve 'c:1': Name or service not known"},
+        {RD_KAFKA_RESP_ERR__TRANSPORT, "GroupCoordinator: c:1: Connect to ipv6#[::1]:1 failed: Connection refused (after 0ms",
+         DV_ERR_UNREACHABLE, " cannot be reached: [::1]:1 refuses the connection"},
+        {RD_KAFKA_RESP_ERR__TRANSPORT, NULL, DV_ERR_UNREACHABLE, " cannot be reached: Broker transport failure"},
+        {RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, NULL, DV_ERR_UNREACHABLE, " is not ready: Leader not available"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct dv_err err = DV_ERR_INIT;
+        char want[400];
+        (void)kafka_err(&err, errors_where, (struct kafka_what){.operation = "a connection"}, cases[i].code, cases[i].detail);
+        assert_string_equal(err.text, dv_format(want, sizeof want, "Kafka cluster dc1 (broker:9093)%s", cases[i].text));
+        assert_int_equal(err.kind, cases[i].kind);
+        assert_int_equal(err.retry, cases[i].kind == DV_ERR_UNREACHABLE);
+        assert_true(strlen(err.text) < 180);
+    }
+}
+
+static void long_texts_end_with_a_word(void **state)
+{
+    (void)state;
+    char detail[800] = "", text[100], place[200];
+    for (int i = 0; i < 150; i++)
+        (void)dv_strlcpy(detail + strlen(detail), "word ", sizeof detail - strlen(detail));
+    (void)kafka_detail(text, sizeof text, detail);
+    assert_true(strlen(text) < sizeof text && dv_ends_with(text, " word..."));
+    struct kafka_where many = {"dc1", "broker-0.kafka.example.com:9093,broker-1.kafka.example.com:9093,broker-2.kafka.example.com:9093",
+                               MODEL_A};
+    assert_string_equal(kafka_place(place, sizeof place, many), "Kafka cluster dc1 (broker-0.kafka.example.com:9093 and 2 more)");
+    many.bootstrap = "b0:9093,b1:9093";
+    assert_string_equal(kafka_place(place, sizeof place, many), "Kafka cluster dc1 (b0:9093,b1:9093)");
 }
 
 static void group_alone_and_nothing(void **state)
@@ -151,6 +242,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_of_librdkafka),
+        cmocka_unit_test(what_librdkafka_says_becomes_one_sentence),
+        cmocka_unit_test(long_texts_end_with_a_word),
         cmocka_unit_test(group_alone_and_nothing),
         cmocka_unit_test(threads_that_hang_are_counted_and_forgiven),
         cmocka_unit_test(too_many_end_the_process),

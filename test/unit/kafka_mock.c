@@ -131,6 +131,19 @@ static void passing_faults_of_a_produce_are_ridden_out(void **state)
     assert_int_equal(mock->offset, 0);
 }
 
+/* Where a listener without TLS hangs up librdkafka says why at first, later only that it was disconnected. */
+static void tls_to_a_listener_without(void **state)
+{
+    struct mock *mock = *state;
+    struct model_kafka spec = {.bootstrap = (char *)(uintptr_t)rd_kafka_mock_cluster_bootstraps(mock->cluster), .tls = true};
+    mock->port.open(mock->port.impl, 2, &spec, "ns", "mock");
+    mock->port.ask(mock->port.impl, 2, 77, &(struct port_question){.ask = PORT_ASK_CLUSTER});
+    assert_true(mock_wait(mock, PORT_KAFKA_ANSWER, 1, 16000));
+    const struct dv_err *err = &mock->last[PORT_KAFKA_ANSWER].err;
+    assert_int_equal(err->kind, DV_ERR_UNREACHABLE);
+    assert_non_null(strstr(err->text, "): the listener seems not to speak TLS; correct the port or remove spec.clusters.a.kafka.tls"));
+}
+
 static void a_fatal_error_ends_the_producer_and_the_next_is_new(void **state)
 {
     struct mock *mock = *state;
@@ -302,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(passing_faults_of_a_produce_are_ridden_out, mock_begin, mock_end),
+        cmocka_unit_test_setup_teardown(tls_to_a_listener_without, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(a_fatal_error_ends_the_producer_and_the_next_is_new, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(a_topic_that_is_being_created, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(a_reader_over_broken_fetches_and_brokers, mock_begin, mock_end),

@@ -8,7 +8,7 @@
 
 /* The librdkafka configuration that comes out of a spec and Secret bytes. */
 
-static const struct kafka_where security_where = {"dc1", "broker:9093"};
+static const struct kafka_where security_where = {"dc1", "broker:9093", MODEL_A};
 
 #define PEM_A "-----BEGIN CERTIFICATE-----\nQUFB\n-----END CERTIFICATE-----"
 #define PEM_B "-----BEGIN CERTIFICATE-----\nQkJC\n-----END CERTIFICATE-----\n"
