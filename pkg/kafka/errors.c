@@ -102,6 +102,14 @@ static const char *errors_resource(char *out, size_t size, struct kafka_what wha
     return dv_format(out, size, "topic %s", what.topic);
 }
 
+/* Without the right to see a topic a broker does not tell whether there is one of that name; a group need not be there at all. */
+static const char *errors_perhaps(struct kafka_what what, const char *resource)
+{
+    if (dv_starts_with(resource, "group "))
+        return ", or the group's name is wrong";
+    return dv_starts_with(resource, "topic ") && dv_streq(what.operation, "Describe") ? ", or the topic's name is wrong" : "";
+}
+
 /* What to do, as "; <sentence>"; "" where text says it or the reason's own advice is as good. */
 static const char *errors_hint(char *out, size_t size, enum model_side side, enum dv_err_kind kind, const char *text)
 {
@@ -138,7 +146,9 @@ static void errors_say(struct dv_err *err, struct kafka_where where, struct kafk
     switch (row.kind) {
     case DV_ERR_AUTH:
     case DV_ERR_CERT: errors_credentials(err, where, place, row.kind, text); break;
-    case DV_ERR_DENIED: (void)dv_err_set(err, row.kind, "%s does not allow us %s on %s", place, what.operation, resource); break;
+    case DV_ERR_DENIED:
+        (void)dv_err_set(err, row.kind, "%s does not allow us %s on %s%s", place, what.operation, resource, errors_perhaps(what, resource));
+        break;
     case DV_ERR_UNREACHABLE:
         (void)dv_err_set(err, row.kind, "%s %s: %s", place, row.code < 0 ? "cannot be reached" : "is not ready", text);
         break;

@@ -329,11 +329,13 @@ static void rights_that_lack(void **state)
     assert_true(event->topic->found);
     assert_false(event->topic->configs_known);
     lab_good(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_LOG, .topic = topic}));
-    char text[120];
+    char text[200];
     lab_bad(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_READ_RIGHT, .topic = topic}), DV_ERR_DENIED,
             dv_format(text, sizeof text, "does not allow us Read on topic %s", topic));
     lab_bad(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_TOPIC, .topic = forbidden}), DV_ERR_DENIED,
-            dv_format(text, sizeof text, "does not allow us Describe on topic %s", forbidden));
+            dv_format(text, sizeof text, "does not allow us Describe on topic %s, or the topic's name is wrong", forbidden));
+    lab_bad(lab_ask(lab, LAB_CLIENT, &(struct port_question){.ask = PORT_ASK_TOPIC, .topic = "no-such-topic"}), DV_ERR_DENIED,
+            "does not allow us Describe on topic no-such-topic, or the topic's name is wrong");
     port_id id = records_reader(lab, LAB_CLIENT, topic, from, 1);
     event = lab_wait(lab, PORT_KAFKA_TROUBLE, id, 0, 10000);
     assert_non_null(event);

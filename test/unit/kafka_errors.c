@@ -39,7 +39,8 @@ static void errors_of_librdkafka(void **state)
         {RD_KAFKA_RESP_ERR__RESOLVE, NULL, DV_ERR_UNREACHABLE, true, "cannot be reached"},
         {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, NULL, DV_ERR_DENIED, false,
          "Kafka cluster dc1 (broker:9093) does not allow us Read on topic t"},
-        {RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, NULL, DV_ERR_DENIED, false, "does not allow us Read on group g"},
+        {RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, NULL, DV_ERR_DENIED, false,
+         "does not allow us Read on group g, or the group's name is wrong"},
         {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, NULL, DV_ERR_DENIED, false, "does not allow us Read on the cluster"},
         {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, NULL, DV_ERR_NOT_FOUND, false, "Read on topic t: not found"},
         {RD_KAFKA_RESP_ERR__TIMED_OUT, NULL, DV_ERR_TIMEOUT, true, "gave no answer in time to Read on topic t"},
@@ -133,6 +134,20 @@ static void what_librdkafka_says_becomes_one_sentence(void **state)
         assert_int_equal(err.retry, cases[i].kind == DV_ERR_UNREACHABLE);
         assert_true(strlen(err.text) < 180);
     }
+}
+
+static void what_may_not_be_described_may_not_be_there(void **state)
+{
+    (void)state;
+    struct dv_err err = DV_ERR_INIT;
+    (void)kafka_err(&err, errors_where, (struct kafka_what){"Describe", "t", NULL}, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, NULL);
+    assert_string_equal(err.text, "Kafka cluster dc1 (broker:9093) does not allow us Describe on topic t, or the topic's name is wrong");
+    err = DV_ERR_INIT;
+    (void)kafka_err(&err, errors_where, (struct kafka_what){"Describe", NULL, "g"}, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, NULL);
+    assert_string_equal(err.text, "Kafka cluster dc1 (broker:9093) does not allow us Describe on group g, or the group's name is wrong");
+    err = DV_ERR_INIT;
+    (void)kafka_err(&err, errors_where, (struct kafka_what){.operation = "Describe"}, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, NULL);
+    assert_string_equal(err.text, "Kafka cluster dc1 (broker:9093) does not allow us Describe on the cluster");
 }
 
 static void long_texts_end_with_a_word(void **state)
@@ -243,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_of_librdkafka),
         cmocka_unit_test(what_librdkafka_says_becomes_one_sentence),
+        cmocka_unit_test(what_may_not_be_described_may_not_be_there),
         cmocka_unit_test(long_texts_end_with_a_word),
         cmocka_unit_test(group_alone_and_nothing),
         cmocka_unit_test(threads_that_hang_are_counted_and_forgiven),
