@@ -113,16 +113,16 @@ static const char *errors_perhaps(struct kafka_what what, const char *resource)
 /* What to do, as "; <sentence>"; "" where text says it or the reason's own advice is as good. */
 static const char *errors_hint(char *out, size_t size, enum model_side side, enum dv_err_kind kind, const char *text)
 {
-    char name = side == MODEL_A ? 'a' : 'b';
+    const char *name = model_side_name(side);
     out[0] = '\0';
     if (strchr(text, ';') != NULL)
         return out;
     if (kind == DV_ERR_AUTH)
-        return dv_format(out, size, "; check them in spec.clusters.%c.kafka.authentication", name);
+        return dv_format(out, size, "; check them in spec.clusters.%s.kafka.authentication", name);
     if (strstr(text, "our certificate") != NULL || strstr(text, "client certificate") != NULL)
-        return dv_format(out, size, "; check spec.clusters.%c.kafka.authentication", name);
+        return dv_format(out, size, "; check spec.clusters.%s.kafka.authentication", name);
     if (strstr(text, "broker's certificate") != NULL || strstr(text, "certificate verify failed") != NULL)
-        return dv_format(out, size, "; check spec.clusters.%c.kafka.tls.trustedCertificates", name);
+        return dv_format(out, size, "; check spec.clusters.%s.kafka.tls.trustedCertificates", name);
     return out;
 }
 
@@ -173,8 +173,8 @@ int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what wh
     char text[300];
     const struct kafka_known *known = kafka_known(detail);
     if (known != NULL) {
-        (void)dv_err_set(err, known->kind, "%s: %sspec.clusters.%c.kafka.%s", kafka_place(text, sizeof text, where), known->text,
-                         where.side == MODEL_A ? 'a' : 'b', known->field);
+        (void)dv_err_set(err, known->kind, "%s: %sspec.clusters.%s.kafka.%s", kafka_place(text, sizeof text, where), known->text,
+                         model_side_name(where.side), known->field);
         err->retry = known->kind == DV_ERR_UNREACHABLE;
     } else {
         (void)kafka_detail(text, sizeof text, detail != NULL && detail[0] != '\0' ? detail : rd_kafka_err2str(code));
