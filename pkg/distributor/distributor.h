@@ -101,8 +101,8 @@ void distributor_log_flush(struct distributor_log *log);
  * behind itself extends last_line. */
 size_t distributor_log_findings(const struct distributor_log *log, const struct fact_log_finding **out);
 
-/* Whether a finding fails the check by itself: not a retried exception, and not an unknown topic in WARN lines for no longer than
- * arrival_ms. What happened around it (init job, disturbance) is the caller's to weigh. */
+/* Whether a finding fails the check by itself: not a retried exception, and not an unknown topic, or a connection that ended during
+ * authentication, in WARN lines for no longer than arrival_ms. What happened around it (init job, disturbance) is the caller's to weigh. */
 bool distributor_log_is_dirty(const struct fact_log_finding *finding, int64_t arrival_ms);
 /* One sentence without its full stop. Returns out. */
 char *distributor_log_text(const struct fact_log_finding *finding, char *out, size_t size);

@@ -12,6 +12,7 @@ bool distributor_log_is_dirty(const struct fact_log_finding *finding, int64_t ar
 {
     switch (finding->kind) {
     case FACT_LOG_RETRYING: return false;
+    case FACT_LOG_AUTHENTICATION_SUSPECTED: /* the client's guess: a broker that goes down looks the same */
     case FACT_LOG_UNKNOWN_TOPIC:
         if (!finding->warning)
             return true;
@@ -22,7 +23,6 @@ bool distributor_log_is_dirty(const struct fact_log_finding *finding, int64_t ar
     case FACT_LOG_OUT_OF_MEMORY:
     case FACT_LOG_AUTHORIZATION:
     case FACT_LOG_AUTHENTICATION:
-    case FACT_LOG_AUTHENTICATION_SUSPECTED:
     case FACT_LOG_CONFIG: break;
     }
     return true;

@@ -52,7 +52,8 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(OffsetAhead, FAILED, "look at the Offset Committer there")                                                                    \
     X(OffsetRewound, FAILED, "find out what moved the offset back")                                                                 \
     X(OffsetBehindTolerance, FAILED, "look at the Offset Committer there or raise checks.behindTolerance")                          \
-    X(OffsetEcho, FAILED, "look at the Offset Committer there and at its tolerance for older offsets")                              \
+    X(OffsetEcho, FAILED,                                                                                                           \
+      "look at the Offset Committer there, its tolerance for older offsets, and who else sets offsets of the test group")           \
     X(ValuesNotPersisted, FAILED, "write what is live into the values")                                                             \
     X(StageDeadlineExceeded, ERROR, "look at what is waited for")                                                                   \
     X(RunDeadlineExceeded, ERROR, "look at what is waited for")                                                                     \

@@ -341,6 +341,21 @@ static bool connect_say_dirty(struct turn *t)
     return true;
 }
 
+/* A broker that goes down shows in the logs before it shows to us: what was logged is judged once both clusters have answered since. */
+bool logs_open(struct turn *t)
+{
+    enum model_side side = MODEL_A;
+    if (connect_dirty(t, &side) == NULL) {
+        t->m->dirty_ms = 0;
+        return false;
+    }
+    if (t->m->dirty_ms == 0)
+        t->m->dirty_ms = t->now;
+    bool a = turn_fresh(t, MODEL_A, VF_GROUPS, t->m->dirty_ms);
+    bool answered = turn_fresh(t, MODEL_B, VF_GROUPS, t->m->dirty_ms) && a;
+    return t->m->disturbed_ms == 0 && !answered;
+}
+
 bool logs_disturbed(struct turn *t)
 {
     return t->m->disturbed_ms != 0 && connect_say_dirty(t);
@@ -356,9 +371,9 @@ bool group_active(struct turn *t)
     if (t->stage < STAGE_OFFSETS_A_TO_B)
         return false;
     for (int side = 0; side < MODEL_SIDES; side++) {
-        (void)turn_fresh(t, (enum model_side)side, VF_GROUPS, 0);
+        bool known = turn_fresh(t, (enum model_side)side, VF_GROUPS, t->m->retry_ms); /* each attempt looks anew */
         const struct fact_group *group = turn_group(t, (enum model_side)side, VERIFY_TEST_GROUP);
-        if (group == NULL || (group->members == 0 && !turn_group_hidden(group)))
+        if (!known || group == NULL || (group->members == 0 && !turn_group_hidden(group)))
             continue;
         if (group->members == 0)
             turn_say(t,

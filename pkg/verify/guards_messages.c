@@ -73,6 +73,26 @@ bool records_deleted(struct turn *t)
     return false;
 }
 
+/* A run proves the partitions that it began with: those that came since were neither produced to nor counted. */
+bool partitions_changed(struct turn *t)
+{
+    const struct model_run *run = &t->st->run;
+    const struct fact_offsets *log[MODEL_SIDES] = {t->s->side[MODEL_A].test_log, t->s->side[MODEL_B].test_log};
+    EACH_SIDE (side) {
+        if (run->partitions == 0 || log[side] == NULL || log[side]->partitions == run->partitions)
+            continue;
+        turn_say(
+            t, "topic %s on %s has %d partitions now, it had %d when the run began; make them equal on both clusters and start a new run",
+            turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), log[side]->partitions, run->partitions);
+        return true;
+    }
+    if (t->stage == STAGE_PREFLIGHT || log[MODEL_A] == NULL || log[MODEL_B] == NULL || log[MODEL_A]->partitions == log[MODEL_B]->partitions)
+        return false;
+    turn_say(t, "the test topic has %d partitions on %s and %d on %s; they must be equal", log[MODEL_A]->partitions, turn_name(t, MODEL_A),
+             log[MODEL_B]->partitions, turn_name(t, MODEL_B));
+    return true;
+}
+
 /* ---------------------------------------------------------------- counting */
 
 /* Both readers have read to the log ends as they were at `since` or later: nothing that was there then is unseen. A broker out of reach
@@ -400,7 +420,9 @@ bool read_again_complete(struct turn *t)
 {
     EACH_SIDE (side) {
         const struct verify_side *facts = &t->s->side[side];
-        if (facts->reader_at_ms <= t->m->reread_ms || !turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms))
+        bool known = turn_fresh(t, (enum model_side)side, VF_TEST_LOG, t->m->step_since_ms);
+        known = turn_fresh(t, (enum model_side)side, VF_TEST_TOPIC, t->m->step_since_ms) && known;
+        if (facts->reader_at_ms <= t->m->reread_ms || !known)
             return false;
     }
     return t->s->probes != NULL && messages_each(t, MODEL_BATCHES_MAX, messages_far_copy);

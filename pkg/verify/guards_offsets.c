@@ -168,13 +168,50 @@ static bool offsets_alone(struct turn *t, enum model_side side)
     return turn_fresh(t, side, VF_GROUPS, t->s->side[side].stamp[VF_TEST_COMMITS].as_of_ms);
 }
 
+/* First partition whose near offset is not the one that we set; -1: none. */
+static int32_t offsets_near_off(const struct turn *t)
+{
+    enum model_side near = offsets_near(t);
+    const struct fact_offsets *commits = t->s->side[near].test_commits;
+    for (int32_t p = 0; commits != NULL && p < offsets_partitions(t) && p < commits->partitions; p++)
+        if (commits->high[p] != t->m->mark[near][p])
+            return p;
+    return -1;
+}
+
+/* The near side was looked at since the far one was, and stands where we set it: what the far side shows came of our commit. */
+static bool offsets_near_set(struct turn *t)
+{
+    enum model_side near = offsets_near(t);
+    bool known = turn_fresh(t, near, VF_TEST_COMMITS, t->s->side[offsets_far(t)].stamp[VF_TEST_COMMITS].as_of_ms);
+    return known && t->s->side[near].test_commits != NULL && offsets_near_off(t) < 0;
+}
+
+/* The near side's Offset Committer is off: whatever else the group's offset is there, a stranger set it, and the far side follows. In the
+ * last stage it may be an echo (near_moved). */
+bool near_reset(struct turn *t)
+{
+    enum model_side near = offsets_near(t);
+    if (t->stage == STAGE_PERSISTED || !turn_fresh(t, near, VF_TEST_COMMITS, t->m->step_since_ms))
+        return false;
+    int32_t p = offsets_near_off(t);
+    if (p < 0)
+        return false;
+    turn_say(
+        t,
+        "the offset of group %s on %s is %lld in partition %d, this run set it to %lld: somebody else sets it; keep others off the group",
+        turn_cluster(t, near)->group, turn_name(t, near), (long long)t->s->side[near].test_commits->high[p], p,
+        (long long)t->m->mark[near][p]);
+    return true;
+}
+
 bool offset_beyond_end(struct turn *t)
 {
     enum model_side far = offsets_far(t);
     struct answer a;
     const struct fact_offsets *log = t->s->side[far].test_log;
     bool known = turn_fresh(t, far, VF_TEST_LOG, t->m->step_since_ms) && log != NULL;
-    if (!offsets_known(t) || !known || !offsets_alone(t, far))
+    if (!offsets_known(t) || !known || !offsets_alone(t, far) || !offsets_near_set(t))
         return false;
     for (int32_t p = 0; p < offsets_partitions(t) && p < log->partitions; p++) {
         if (!offsets_answer(t, p, &a) || a.actual <= t->s->side[far].test_log->high[p])
@@ -190,7 +227,7 @@ bool offset_ahead(struct turn *t)
 {
     enum model_side far = offsets_far(t);
     struct answer a;
-    if (!offsets_known(t) || !offsets_alone(t, far))
+    if (!offsets_known(t) || !offsets_alone(t, far) || !offsets_near_set(t))
         return false;
     for (int32_t p = 0; p < offsets_partitions(t); p++) {
         if (!offsets_answer(t, p, &a) || a.actual <= a.expected)

@@ -85,6 +85,14 @@ void tell_missing_switches(struct turn *t, enum model_side side)
                values_object(t, side, object), turn_name(t, side), list);
 }
 
+static bool principals_list(const struct verify_values *values, const char *principal)
+{
+    for (size_t i = 0; i < values->principal_count; i++)
+        if (dv_streq(values->principals[i], principal))
+            return true;
+    return false;
+}
+
 /* ---------------------------------------------------------------- as this run left them */
 
 static bool values_differs(const struct verify_values *values, const struct model_switches *from, int *which)
@@ -113,6 +121,11 @@ static bool values_answers_for(const struct turn *t, enum model_side side)
     return t->stage > first || (t->stage == first && t->step > table_step(first, "Write"));
 }
 
+static const char *values_manager(const struct verify_values *values)
+{
+    return values->manager[0] != '\0' ? values->manager : "unknown";
+}
+
 /* Declared values that are not what this run last declared. reverted: they are what they were before the run. */
 static bool values_moved(struct turn *t, bool reverted)
 {
@@ -133,7 +146,7 @@ static bool values_moved(struct turn *t, bool reverted)
         char object[VALUES_WHERE];
         turn_say(t, "%s: switch %s in %s is no longer as this run wrote it; last changed by field manager \"%s\"",
                  turn_name(t, (enum model_side)side), model_switch_name((enum model_switch)which),
-                 values_object(t, (enum model_side)side, object), values->manager[0] != '\0' ? values->manager : "unknown");
+                 values_object(t, (enum model_side)side, object), values_manager(values));
         return true;
     }
     return false;
@@ -144,20 +157,34 @@ bool values_reverted(struct turn *t)
     return values_moved(t, true);
 }
 
+/* Init found them listed. Init jobs add rights and take none away: without the list the next new cluster would lack them. */
+static bool values_principal_gone(struct turn *t)
+{
+    char path[PRINCIPALS_PATH_TEXT], object[VALUES_WHERE];
+    EACH_SIDE (side) {
+        const struct verify_values *values = t->s->side[side].values;
+        enum model_side far = model_far((enum model_side)side);
+        const struct model_distributor *other = &turn_cluster(t, far)->distributor;
+        if (values == NULL || !values->readable || !values_answers_for(t, (enum model_side)side))
+            continue;
+        for (size_t i = 0; i < other->principal_count; i++) {
+            if (values->principals_readable && principals_list(values, other->principals[i]))
+                continue;
+            turn_say(t, "%s: %s in %s no longer lists %s, the Distributor of %s; last changed by field manager \"%s\"",
+                     turn_name(t, (enum model_side)side), principals_path(t, (enum model_side)side, path),
+                     values_object(t, (enum model_side)side, object), other->principals[i], turn_name(t, far), values_manager(values));
+            return true;
+        }
+    }
+    return false;
+}
+
 bool values_changed(struct turn *t)
 {
-    return values_moved(t, false);
+    return values_moved(t, false) || values_principal_gone(t);
 }
 
 /* ---------------------------------------------------------------- principals */
-
-static bool principals_list(const struct verify_values *values, const char *principal)
-{
-    for (size_t i = 0; i < values->principal_count; i++)
-        if (dv_streq(values->principals[i], principal))
-            return true;
-    return false;
-}
 
 const char *principals_path(const struct turn *t, enum model_side side, char out[PRINCIPALS_PATH_TEXT])
 {

@@ -88,6 +88,21 @@ static bool lifecycle_connector_gone(const struct verify_snapshot *s, const stru
     return false;
 }
 
+/* Values that are known to be gone or unreadable: a pass vouches for what nobody can see any more. */
+static bool lifecycle_values_lost(const struct verify_snapshot *s, char *why, size_t size)
+{
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct verify_values *values = s->side[side].values;
+        const struct model_values_target *target = &s->spec->cluster[side].distributor.values;
+        if (values == NULL || s->side[side].stamp[VF_VALUES].as_of_ms == 0 || (values->found && values->key_found && values->readable))
+            continue;
+        (void)dv_format(why, size, "%.40s in %s %.60s of %.40s %s", target->key, target->secret ? "Secret" : "ConfigMap", target->name,
+                        s->spec->cluster[side].name, values->found && values->key_found ? "cannot be read" : "is gone");
+        return true;
+    }
+    return false;
+}
+
 bool lifecycle_stale(const struct verify_snapshot *s, const struct model_status *st, char *why, size_t size)
 {
     char now[17];
@@ -97,6 +112,8 @@ bool lifecycle_stale(const struct verify_snapshot *s, const struct model_status 
         (void)dv_strlcpy(why, "the spec changed after the pass", size);
         return true;
     }
+    if (lifecycle_values_lost(s, why, size))
+        return true;
     if (!lifecycle_fingerprint(s, now)) { /* not known yet: as it was */
         (void)dv_strlcpy(why, "switches, principals or connectors changed after the pass", size);
         return lifecycle_was_stale(s->status);

@@ -41,6 +41,7 @@
         ROW(copied, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), ROW(copied, barrier_known, nothing, OUT_GO, None, commit), \
         ROW(copied, distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL),                                                  \
         ROW(copied, always, nothing, OUT_WAIT, None, NULL), ROW(commit, always, commit_barrier, OUT_GO, None, moved),                     \
+        ROW(moved, near_reset, nothing, OUT_UNSURE, GroupActive, NULL),                                                                   \
         ROW(moved, offset_beyond_end, nothing, OUT_STOP, OffsetBeyondLogEnd, NULL),                                                       \
         ROW(moved, offset_ahead, nothing, OUT_STOP, OffsetAhead, NULL), ROW(moved, offset_proven, note_offsets, OUT_GO, None, next),      \
         ROW(moved, near_moved_disturbed, nothing, OUT_UNSURE, OffsetEcho, NULL),                                                          \
@@ -50,6 +51,11 @@
         ROW(moved, timestamps_out_of_order, nothing, OUT_STOP, TimestampsOutOfOrder, NULL),                                               \
         ROW(moved, offset_not_moved_late, nothing, OUT_STOP, OffsetNotMoved, NULL),                                                       \
         ROW(moved, offset_behind_late, nothing, OUT_STOP, OffsetBehindTolerance, NULL), ROW(moved, always, nothing, OUT_WAIT, None, NULL)
+
+/* What Preflight asked of the test topic must still be so when the counting ends. */
+#define TOPIC_ROWS(step)                                                \
+    ROW(step, topic_not_found, nothing, OUT_STOP, TopicNotFound, NULL), \
+        ROW(step, topic_unsuitable, nothing, OUT_STOP, TopicUnsuitable, NULL)
 
 #define OFFSET_STEPS(side, row)                                                                                      \
     STEP("Before" side, "the far offset to stay unchanged for one window", true, row, None, NULL),                   \
@@ -66,6 +72,7 @@
         ROW("EqualCopied", barrier_known, nothing, OUT_GO, None, "EqualCommit"),                                                         \
         ROW("EqualCopied", distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL),                                          \
         ROW("EqualCopied", always, nothing, OUT_WAIT, None, NULL), ROW("EqualCommit", always, commit_equal, OUT_GO, None, "EqualMoved"), \
+        ROW("EqualMoved", near_reset, nothing, OUT_UNSURE, GroupActive, NULL),                                                           \
         ROW("EqualMoved", offset_beyond_end, nothing, OUT_STOP, OffsetBeyondLogEnd, NULL),                                               \
         ROW("EqualMoved", offset_ahead, nothing, OUT_STOP, OffsetAhead, NULL),                                                           \
         ROW("EqualMoved", offset_proven, note_equal, OUT_GO, None, next),                                                                \
@@ -238,6 +245,7 @@ static const struct verify_row rows_lag[] = {
     ROW("SecondDrain", second_mark_late, nothing, OUT_GO, None, "SecondMark"),
     ROW("SecondDrain", always, nothing, OUT_WAIT, None, NULL),
     ROW("ReadAgain", always, read_again, OUT_GO, None, "Counted"),
+    TOPIC_ROWS("Counted"),
     ROW("Counted", read_again_and_lag_asked, note_group_lag, OUT_PASS, Passed, NULL),
     ROW("Counted", read_again_missing, nothing, OUT_STOP, RecordsMissing, NULL),
     ROW("Counted", always, nothing, OUT_WAIT, None, NULL),
@@ -340,6 +348,7 @@ static const struct verify_row rows_persisted[] = {
     OFFSET_ROWS("BeforeB", "ReaderB", "BarrierB", "CopiedB", "CommitB", "MovedB", "EchoB"),
     ECHO_ROWS("EchoB", "ReadAgain"),
     ROW("ReadAgain", always, read_again, OUT_GO, None, "Counted"),
+    TOPIC_ROWS("Counted"),
     ROW("Counted", read_again_complete, nothing, OUT_GO, None, "WriteFinally"),
     ROW("Counted", read_again_missing, nothing, OUT_STOP, RecordsMissing, NULL),
     ROW("Counted", always, nothing, OUT_WAIT, None, NULL),
@@ -361,12 +370,14 @@ const struct verify_row verify_early_rows[] = {
     ROW(NULL, values_changed, nothing, OUT_STOP, ValuesChanged, NULL),
     ROW(NULL, connector_unexpected, nothing, OUT_STOP, UnexpectedConnectorRunning, NULL),
     ROW(NULL, records_deleted, nothing, OUT_STOP, TopicUnsuitable, NULL),
+    ROW(NULL, partitions_changed, nothing, OUT_STOP, TopicUnsuitable, NULL),
     ROW(NULL, group_active, nothing, OUT_STOP, GroupActive, NULL),
     ROW(NULL, acls_open, nothing, OUT_WAIT, None, NULL),
     ROW(NULL, acl_missing, nothing, OUT_STOP, AclMissing, NULL),
     ROW(NULL, plugin_missing, nothing, OUT_STOP, PluginMissing, NULL),
     ROW(NULL, connector_failed, nothing, OUT_STOP, ConnectorFailed, NULL),
     ROW(NULL, task_failed, nothing, OUT_STOP, TaskFailed, NULL),
+    ROW(NULL, logs_open, nothing, OUT_WAIT, None, NULL),
     ROW(NULL, logs_disturbed, nothing, OUT_UNSURE, LogsNotClean, NULL),
     ROW(NULL, logs_dirty, nothing, OUT_STOP, LogsNotClean, NULL),
     ROW(NULL, loop_seen, nothing, OUT_STOP, LoopDetected, NULL),

@@ -143,7 +143,7 @@ void texts_conditions(const struct verify_snapshot *s, struct model_status *st)
     texts_stages(&c, "OffsetsVerified", STAGE_OFFSETS_A_TO_B, STAGE_OFFSETS_B_TO_A);
     texts_stages(&c, "ValuesPersisted", STAGE_PERSISTED, STAGE_PERSISTED);
     if (model_run_active(st))
-        texts_put(&c, "Reconciling", "True", "Running", st->message);
+        texts_put(&c, "Reconciling", "True", texts_active_reason(s, st), st->message);
     else if (s->spec == NULL)
         texts_put(&c, "Stalled", "True", "InvalidSpec", st->message);
     else if (stale)

@@ -53,6 +53,10 @@ const struct sim_case sim_cases[] = {
     PASSED("take-over", "a:values.on; b:values.on; spec=takeOver:true"),
     PASSED("log-warning", "@MessagesAtoB.Held a:log=WARN [dc1-message-distributor-level-1|task-0] Commit of offsets took long "
                           "(org.apache.kafka.connect.runtime.WorkerSinkTask)"),
+    PASSED(
+        "log-broker-went-down",
+        "@MessagesAtoB.Held a:log=WARN [Producer clientId=p] Connection to node -1 (dc2/10.0.0.1:9094) terminated during authentication. "
+        "This may happen due to any of the following reasons: (3) Transient network issue. (org.apache.kafka.clients.NetworkClient)"),
     PASSED("log-allowed", "spec=checks.logs.allow:[\"Something broke\"]; @MessagesAtoB.Held a:log=ERROR "
                           "[dc1-message-distributor-level-1|task-0] Something broke (io.x.Y)"),
     PASSED("suspended-and-resumed", "@MessagesBothWays.Settle spec=suspend:true; @MessagesBothWays.Settle+20000 spec=suspend:false"),
@@ -189,6 +193,11 @@ const struct sim_case sim_cases[] = {
     FAILED("values-reverted", "@MessagesAtoB.Held a:values.revert", "ValuesReverted", "MessagesAtoB", "01000", "01000", "gitops"),
     FAILED("values-changed", "@MessagesBothWays.Settle b:values.edit", "ValuesChanged", "MessagesBothWays", "11100", "11110",
            "kubectl-edit"),
+    FAILED("principal-removed-in-mid-run", "@MessagesBothWays.Settle b:principals.remoteMissing", "ValuesChanged", "MessagesBothWays",
+           "11100", "11100", "no longer lists User:CN=dist-dc1"),
+    FAILED("partitions-changed-in-mid-run", "@MessagesBothWays.Settle a:topic.partitions=2", "TopicUnsuitable", "MessagesBothWays", "11100",
+           "11100", "it had 3 when the run began"),
+    FAILED("compacted-in-mid-run", "@Persisted.BeforeA b:topic.compacted", "TopicUnsuitable", "Persisted", "11111", "11111", "compacted"),
     ERROR("values-gone-in-mid-run", "@MessagesBothWays.Settle a:values.remove", "ValuesNotFound", "MessagesBothWays", "?????", "11100",
           "dc1-distributor-values"),
     ERROR("values-not-applied", "@MessagesAtoB.Write a:applier.refuse=1", "ValuesNotApplied", "MessagesAtoB", "11100", "01000",
@@ -238,6 +247,8 @@ const struct sim_case sim_cases[] = {
     FAILED("offset-behind", "b:oc.behind=4", "OffsetBehindTolerance", "OffsetsAtoB", "11110", "11101", "behind"),
     UNSURE("timestamps-out-of-order", "@OffsetsAtoB.Before b:topic.future=1; @OffsetsAtoB.Before+200 b:topic.noise=30",
            "TimestampsOutOfOrder", "OffsetsAtoB", "11110", "11101", "out-of-order"),
+    {"near-offset-reset", "@OffsetsAtoB.Moved a:group.set=1", "Passed", "Passed", "Persisted", "11111", "11111", "verified", false, false,
+     1},
     UNSURE("group-gets-members", "@OffsetsAtoB.Before b:group.members=1", "GroupActive", "OffsetsAtoB", "11110", "11101", "members"),
     UNSURE("group-gets-new-protocol-members", "@OffsetsAtoB.Before b:group.newProtocol", "GroupActive", "OffsetsAtoB", "11110", "11101",
            "new consumer protocol"),

@@ -334,6 +334,26 @@ static void changes_after_a_pass_make_it_stale(void **state)
     scene_free(scene);
 }
 
+/* A pass vouches for values that can be seen. */
+static void lost_values_make_it_stale(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    struct verify_values *values = &scene->side[MODEL_B].values;
+    pass(scene);
+    values->key_found = false;
+    stale(scene, "stale: values.yaml in ConfigMap dc2-values of dc2 is gone; distverify.io/reverify");
+    assert_true(scene_event(&scene->plan, "Stale")->warning);
+    values->found = false;
+    stale(scene, "values.yaml in ConfigMap dc2-values of dc2 is gone");
+    values->found = values->key_found = true;
+    values->readable = false;
+    stale(scene, "values.yaml in ConfigMap dc2-values of dc2 cannot be read");
+    values->readable = true;
+    expect(scene_decide(scene), "Ready", "True", "Passed");
+    scene_free(scene);
+}
+
 static void other_changes_do_not(void **state)
 {
     (void)state;
@@ -485,6 +505,7 @@ int main(void)
         cmocka_unit_test(times_move_with_the_status_only),
         cmocka_unit_test(what_is_settled_stays_equal),
         cmocka_unit_test(changes_after_a_pass_make_it_stale),
+        cmocka_unit_test(lost_values_make_it_stale),
         cmocka_unit_test(other_changes_do_not),
         cmocka_unit_test(a_restart_changes_nothing),
         cmocka_unit_test(every_status_fits_the_crd),

@@ -187,6 +187,29 @@ static void absent_switch(struct scene *scene)
     scene->side[MODEL_A].values.declared[MODEL_SW_OD] = VERIFY_ABSENT;
 }
 
+static void principal_gone(struct scene *scene)
+{
+    scene->side[MODEL_A].values.principal_count = 1; /* its own alone */
+    (void)dv_strlcpy(scene->side[MODEL_A].values.manager, "argocd", sizeof scene->side[MODEL_A].values.manager);
+}
+
+static void principals_unreadable_now(struct scene *scene)
+{
+    scene->side[MODEL_B].values.principals_readable = false;
+    scene->side[MODEL_B].values.principal_count = 0;
+}
+
+static void own_principal_gone(struct scene *scene)
+{
+    scene->side[MODEL_A].principals[0] = scene->side[MODEL_A].principals[1];
+}
+
+/* Nothing has been written there yet: InitB judges it. */
+static void principal_not_there_yet(struct scene *scene)
+{
+    scene->side[MODEL_B].principals[0] = scene->side[MODEL_B].principals[1];
+}
+
 static const struct scene_case values[] = {
     {"gone", WAITS, values_gone_now, WANT_ERROR, REASON_ValuesNotFound,
      "dc2: ConfigMap kafka/dc2-values with the Distributor's values does not"},
@@ -197,6 +220,14 @@ static const struct scene_case values[] = {
     {"changed by whom", WAITS, changed, WANT_FAILED, REASON_ValuesChanged, "\"kubectl-edit\""},
     {"reverted", WAITS, reverted, WANT_FAILED, REASON_ValuesReverted, "dc1: switch distribution"},
     {"our own patch is open", WAITS, changed_by_our_open_patch, WANT_STEP, REASON_None, "Arrive"},
+    {"a principal went away", WAITS, principal_gone, WANT_FAILED, REASON_ValuesChanged,
+     "dc1: init.principals in ConfigMap kafka/dc1-values no longer lists User:CN=dist-dc2,OU=x, the Distributor of dc2; last changed by "
+     "field "
+     "manager \"argocd\""},
+    {"a principal went away, in the end", STAGE_PERSISTED, "Done", principal_gone, WANT_FAILED, REASON_ValuesChanged, "no longer lists"},
+    {"the principals are no list", WAITS, principals_unreadable_now, WANT_FAILED, REASON_ValuesChanged, "dc2: init.principals"},
+    {"its own principal went away", WAITS, own_principal_gone, WANT_STEP, REASON_None, "Arrive"},
+    {"a principal is not there yet", STAGE_INIT_A, "Connect", principal_not_there_yet, WANT_STEP, REASON_None, "Quiet"},
     {"a switch went away", WAITS, absent_switch, WANT_FAILED, REASON_ValuesChanged, "switch offsetDistributor"},
 };
 
@@ -520,6 +551,31 @@ static void logs_are_judged(void **state)
     SCENE_RUN_CASES(logs);
 }
 
+/* A broker that goes down shows in the logs first: judged once both clusters have answered since the line was seen. */
+static void a_log_line_waits_for_both_clusters(void **state)
+{
+    (void)state;
+    for (int outage = 0; outage < 2; outage++) {
+        struct scene *scene = scene_new();
+        scene_at(scene, STAGE_MESSAGES_A_TO_B, "Arrive");
+        dirty(scene);
+        scene->s.side[MODEL_B].stamp[VF_GROUPS].as_of_ms -= 1;
+        const struct verify_plan *plan = scene_decide(scene);
+        assert_true(model_run_active(&plan->status));
+        assert_true((plan->ask[MODEL_B] & (1u << VF_GROUPS)) != 0);
+        scene_adopt(scene);
+        scene_later(scene, 100);
+        if (outage)
+            scene_fail(scene, MODEL_B, VF_GROUPS, DV_ERR_UNREACHABLE);
+        else
+            scene_fresh(scene);
+        plan = scene_decide(scene);
+        assert_int_equal(plan->status.result, outage ? MODEL_NO_VERDICT : MODEL_FAILED);
+        assert_int_equal(plan->status.stages[STAGE_MESSAGES_A_TO_B].attempts, outage ? 2 : 1);
+        scene_free(scene);
+    }
+}
+
 /* ---------------------------------------------------------------- groups, transactions */
 
 static void member(struct scene *scene)
@@ -542,6 +598,20 @@ static void group_not_there(struct scene *scene)
 {
     member_of_the_new_protocol(scene);
     scene->side[MODEL_B].groups[VERIFY_TEST_GROUP].listed = false;
+}
+
+/* What was seen before this attempt began says nothing of it. */
+static void member_before_the_attempt(struct scene *scene)
+{
+    member(scene);
+    scene->memory.retry_ms = scene->s.now.mono_ms - 100;
+    scene->s.side[MODEL_B].stamp[VF_GROUPS].as_of_ms = scene->memory.retry_ms - 1;
+}
+
+static void member_in_the_attempt(struct scene *scene)
+{
+    member_before_the_attempt(scene);
+    scene->s.side[MODEL_B].stamp[VF_GROUPS].as_of_ms++;
 }
 
 static void stuck(struct scene *scene)
@@ -568,6 +638,8 @@ static void stuck_elsewhere_since(struct scene *scene)
 
 static const struct scene_case others[] = {
     {"member", STAGE_OFFSETS_A_TO_B, "Before", member, WANT_RETRY, REASON_None, "Start"},
+    {"member, before the attempt", STAGE_OFFSETS_A_TO_B, "Before", member_before_the_attempt, WANT_STEP, REASON_None, "Before"},
+    {"member, in the attempt", STAGE_OFFSETS_A_TO_B, "Before", member_in_the_attempt, WANT_RETRY, REASON_None, "Start"},
     {"member, other stage", WAITS, member, WANT_STEP, REASON_None, "Arrive"},
     {"member of the new protocol", STAGE_OFFSETS_A_TO_B, "Moved", member_of_the_new_protocol, WANT_RETRY, REASON_None, "Start"},
     {"member of the new protocol, other stage", WAITS, member_of_the_new_protocol, WANT_STEP, REASON_None, "Arrive"},
@@ -609,6 +681,7 @@ int main(void)
         cmocka_unit_test(changes_before_the_run_do_not_count),
         cmocka_unit_test(connectors_are_told_apart),
         cmocka_unit_test(logs_are_judged),
+        cmocka_unit_test(a_log_line_waits_for_both_clusters),
         cmocka_unit_test(the_rest_is_told_apart),
         cmocka_unit_test(groups_are_asked_for_in_every_offset_step),
     };

@@ -554,8 +554,47 @@ static void again_without_members(struct scene *scene)
     scene->side[MODEL_B].groups[MODEL_MD].state = FACT_GROUP_EMPTY;
 }
 
+static void again_partitions_added(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->side[MODEL_A].test_log.fact.partitions = SCENE_PARTITIONS + 1;
+}
+
+static void again_partitions_added_on_both(struct scene *scene)
+{
+    again_partitions_added(scene);
+    scene->side[MODEL_B].test_log.fact.partitions = SCENE_PARTITIONS + 1;
+}
+
+static void again_compacted(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->s.side[MODEL_B].test_topic.compacted = true;
+}
+
+static void again_topic_gone(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->s.side[MODEL_B].test_topic = (struct fact_topic){0};
+}
+
+static void again_topic_not_looked_at(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->s.side[MODEL_B].stamp[VF_TEST_TOPIC].as_of_ms = scene->memory.step_since_ms - 1;
+}
+
 static const struct scene_case again[] = {
     {"all there", STAGE_LAG_DRAINED, "Counted", read_again_done, WANT_STAGE, REASON_None, NULL},
+    {"partitions were added", STAGE_LAG_DRAINED, "Counted", again_partitions_added, WANT_FAILED, REASON_TopicUnsuitable,
+     "topic distribution-test on dc1 has 3 partitions now, it had 2 when the run began"},
+    {"partitions were added on both", STAGE_PERSISTED, "Counted", again_partitions_added_on_both, WANT_FAILED, REASON_TopicUnsuitable,
+     NULL},
+    {"compacted by now", STAGE_LAG_DRAINED, "Counted", again_compacted, WANT_FAILED, REASON_TopicUnsuitable, "on dc2 is compacted"},
+    {"compacted in the end", STAGE_PERSISTED, "Counted", again_compacted, WANT_FAILED, REASON_TopicUnsuitable, "on dc2 is compacted"},
+    {"topic gone", STAGE_LAG_DRAINED, "Counted", again_topic_gone, WANT_FAILED, REASON_TopicNotFound, "does not exist on dc2"},
+    {"topic not looked at", STAGE_LAG_DRAINED, "Counted", again_topic_not_looked_at, WANT_STEP, REASON_None, "Counted"},
+    {"topic not looked at, in the end", STAGE_PERSISTED, "Counted", again_topic_not_looked_at, WANT_STEP, REASON_None, "Counted"},
     {"not at the end", STAGE_LAG_DRAINED, "Counted", read_again_not_at_end, WANT_STEP, REASON_None, "Counted"},
     {"one is gone", STAGE_LAG_DRAINED, "Counted", read_again_and_gone, WANT_FAILED, REASON_RecordsMissing, "was gone"},
     {"values out of sight", STAGE_LAG_DRAINED, "Counted", again_values_out_of_sight, WANT_STEP, REASON_None, "Counted"},

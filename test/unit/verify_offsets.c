@@ -113,6 +113,25 @@ static void ahead_and_group_unseen(struct scene *scene)
     scene->s.side[MODEL_B].stamp[VF_GROUPS].as_of_ms = scene->memory.step_since_ms;
 }
 
+/* A stranger set the near offset after we did, and the far side follows that. */
+static void near_set_by_a_stranger(struct scene *scene)
+{
+    one_ahead(scene);
+    scene->side[model_far(far_of(scene))].commits.high[1] = SET + 1;
+}
+
+static void near_offset_gone(struct scene *scene)
+{
+    nothing_yet(scene);
+    scene->side[MODEL_A].commits.high[0] = -1;
+}
+
+static void ahead_and_near_unseen(struct scene *scene)
+{
+    one_ahead(scene);
+    scene->s.side[MODEL_A].stamp[VF_TEST_COMMITS].as_of_ms = scene->s.side[MODEL_B].stamp[VF_TEST_COMMITS].as_of_ms - 1;
+}
+
 /* An emptied source: the number was copied to a log that never had that many records. */
 static void beyond_the_end(struct scene *scene)
 {
@@ -345,6 +364,10 @@ static const struct scene_case moved[] = {
     MOVED("one ahead", one_ahead, WANT_FAILED, OffsetAhead, "is 202 in partition 1, 1 ahead of the right one (201)"),
     MOVED("ahead by a member", ahead_and_a_member, WANT_RETRY, None, "Start"),
     MOVED("ahead, group not looked at since", ahead_and_group_unseen, WANT_STEP, None, "Moved"),
+    MOVED("near offset set by a stranger", near_set_by_a_stranger, WANT_RETRY, None, "Start"),
+    {"near offset set by a stranger, swapped", STAGE_OFFSETS_B_TO_A, "Moved", near_set_by_a_stranger, WANT_RETRY, REASON_None, "Start"},
+    MOVED("near offset gone", near_offset_gone, WANT_RETRY, None, "Start"),
+    MOVED("ahead, near side not looked at since", ahead_and_near_unseen, WANT_STEP, None, "Moved"),
     MOVED("beyond the end", beyond_the_end, WANT_FAILED, OffsetBeyondLogEnd, "is 400 in partition 0, past the log end 300"),
     MOVED("at the end", at_the_end, WANT_STEP, None, "EqualCopied"),
     MOVED("markers count nothing", behind_by_nothing_but_markers, WANT_STEP, None, "EqualCopied"),
