@@ -342,18 +342,22 @@ static bool connect_say_dirty(struct turn *t)
 }
 
 /* A broker that goes down shows in the logs before it shows to us: what was logged is judged once both clusters have answered since. */
-bool logs_open(struct turn *t)
+static bool connect_answered(struct turn *t)
 {
     enum model_side side = MODEL_A;
     if (connect_dirty(t, &side) == NULL) {
         t->m->dirty_ms = 0;
-        return false;
+        return true;
     }
     if (t->m->dirty_ms == 0)
         t->m->dirty_ms = t->now;
     bool a = turn_fresh(t, MODEL_A, VF_GROUPS, t->m->dirty_ms);
-    bool answered = turn_fresh(t, MODEL_B, VF_GROUPS, t->m->dirty_ms) && a;
-    return t->m->disturbed_ms == 0 && !answered;
+    return turn_fresh(t, MODEL_B, VF_GROUPS, t->m->dirty_ms) && a;
+}
+
+bool logs_open(struct turn *t)
+{
+    return t->m->disturbed_ms == 0 && !connect_answered(t);
 }
 
 bool logs_disturbed(struct turn *t)
@@ -363,7 +367,7 @@ bool logs_disturbed(struct turn *t)
 
 bool logs_dirty(struct turn *t)
 {
-    return t->m->disturbed_ms == 0 && connect_say_dirty(t);
+    return t->m->disturbed_ms == 0 && connect_answered(t) && connect_say_dirty(t);
 }
 
 bool group_active(struct turn *t)
