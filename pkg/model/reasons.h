@@ -10,7 +10,7 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(ClusterUnreachable, ERROR, "check that it answers from where the controller runs")                                            \
     X(CRDTooOld, ERROR, "apply the CRD of the controller's version")                                                                \
     X(ConnectNotReady, ERROR, "look at the Kafka Connect pods")                                                                     \
-    X(AuthenticationFailed, ERROR, "check user name, password or certificate in spec.clusters.*.kafka.authentication")              \
+    X(AuthenticationFailed, ERROR, "check spec.clusters.*.kafka.authentication for Kafka, kubeConfig for an API server")            \
     X(CertificateInvalid, ERROR, "check trustedCertificates and certificateAndKey")                                                 \
     X(SecretNotFound, ERROR, "create the Secret or correct its name and key")                                                       \
     X(PermissionMissing, ERROR, "give the right that is named")                                                                     \
