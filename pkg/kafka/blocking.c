@@ -35,38 +35,46 @@ static bool blocking_again(const struct kafka_ask_job *job, rd_kafka_resp_err_t 
     return (err == RD_KAFKA_RESP_ERR__TIMED_OUT || err == RD_KAFKA_RESP_ERR__TRANSPORT) && blocking_goes_on(job);
 }
 
-static rd_kafka_resp_err_t blocking_metadata(struct kafka_ask_job *job, rd_kafka_t *rk, rd_kafka_topic_t *topic,
+/* Asks for this one topic with auto-creation off (allow.auto.create.topics=false goes into the request, so that a broker with
+ * auto.create.topics.enable=true does not create it either). Never without a topic: for "all topics known to this handle" librdkafka
+ * 2.0.2 puts auto-creation on again. What comes is also what this handle knows of the topic from now on. */
+static rd_kafka_resp_err_t blocking_metadata(struct kafka_ask_job *job, rd_kafka_t *rk, const char *name,
                                              const struct rd_kafka_metadata **metadata)
 {
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    if (!blocking_connected(job, rk))
-        return err;
-    do {
-        err = rd_kafka_metadata(rk, 0, topic, metadata, BLOCKING_SLICE_MS);
-    } while (blocking_again(job, err));
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, name, NULL);
+    if (topic == NULL)
+        return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
+    if (blocking_connected(job, rk)) {
+        do {
+            err = rd_kafka_metadata(rk, 0, topic, metadata, BLOCKING_SLICE_MS);
+        } while (blocking_again(job, err));
+    }
+    rd_kafka_topic_destroy(topic);
     return err;
 }
 
-/* Asks for this one topic with auto-creation off (allow.auto.create.topics=false goes into the request, so that a broker with
- * auto.create.topics.enable=true does not create it either). Never without a topic: for "all topics known to this handle" librdkafka
- * 2.0.2 puts auto-creation on again. */
 static void blocking_partitions(struct kafka_ask_job *job, rd_kafka_t *rk)
 {
     const struct rd_kafka_metadata *metadata = NULL;
-    rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, job->topic, NULL);
-    if (topic == NULL) {
-        job->err = RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
+    job->err = blocking_metadata(job, rk, job->topic, &metadata);
+    if (job->err != RD_KAFKA_RESP_ERR_NO_ERROR)
         return;
-    }
-    job->err = blocking_metadata(job, rk, topic, &metadata);
-    if (job->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        job->err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-        job->partitions = metadata->topic_cnt == 1 ? (int32_t)metadata->topics[0].partition_cnt : 0;
-        if (job->partitions > 0 && job->err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
-            job->err = RD_KAFKA_RESP_ERR_NO_ERROR; /* the count stands although a partition has no leader now */
-        rd_kafka_metadata_destroy(metadata);
-    }
-    rd_kafka_topic_destroy(topic);
+    job->err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    job->partitions = metadata->topic_cnt == 1 ? (int32_t)metadata->topics[0].partition_cnt : 0;
+    if (job->partitions > 0 && job->err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
+        job->err = RD_KAFKA_RESP_ERR_NO_ERROR; /* the count stands although a partition has no leader now */
+    rd_kafka_metadata_destroy(metadata);
+}
+
+/* ListOffsets asks nobody about a partition that was added since this handle looked at the topic, up to three minutes ago. */
+static bool blocking_look_again(struct kafka_ask_job *job, rd_kafka_t *rk, const char *topic)
+{
+    const struct rd_kafka_metadata *metadata = NULL;
+    if (blocking_metadata(job, rk, topic, &metadata) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return false;
+    rd_kafka_metadata_destroy(metadata);
+    return true;
 }
 
 /* ListOffsets for all partitions at once: librdkafka passes -2 and -1 on as timestamps, which Kafka takes for log start and log end;
@@ -85,37 +93,75 @@ static rd_kafka_resp_err_t blocking_offsets(rd_kafka_t *rk, const struct kafka_a
         out[one->partition] = one->offset;
     }
     rd_kafka_topic_partition_list_destroy(list);
-    /* The topic was there a moment ago, or nobody would know the number of its partitions: only a leader is missing. */
-    if (err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
-        err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-        err = RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
     return err;
+}
+
+static rd_kafka_resp_err_t blocking_both_ends(struct kafka_ask_job *job, rd_kafka_t *rk)
+{
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (job->low != NULL)
+        err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_BEGINNING, job->low);
+    return err == RD_KAFKA_RESP_ERR_NO_ERROR ? blocking_offsets(rk, job, RD_KAFKA_OFFSET_END, job->high) : err;
 }
 
 static void blocking_ends(struct kafka_ask_job *job, rd_kafka_t *rk)
 {
+    bool looked = false;
     job->err = RD_KAFKA_RESP_ERR__TIMED_OUT;
     if (!blocking_connected(job, rk))
         return;
     do {
-        job->err = RD_KAFKA_RESP_ERR_NO_ERROR;
-        if (job->low != NULL)
-            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_BEGINNING, job->low);
-        if (job->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-            job->err = blocking_offsets(rk, job, RD_KAFKA_OFFSET_END, job->high);
+        job->err = blocking_both_ends(job, rk);
+        if (job->err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && !looked) {
+            looked = true;
+            if (blocking_look_again(job, rk, job->topic))
+                job->err = blocking_both_ends(job, rk);
+        }
     } while (blocking_again(job, job->err));
+    /* The topic was there a moment ago, or nobody would know the number of its partitions: only a leader is missing. */
+    if (job->err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || job->err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+        job->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+        job->err = RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
 }
 
 /* ---------------------------------------------------------------- lag of a whole group */
 
-/* Log ends of count commits from `at` on; false: not one of them is counted. */
-static bool blocking_lag_part(struct kafka_ask_job *job, rd_kafka_t *rk, int at, int count, int timeout_ms)
+/* Log ends of count commits from `at` on, as far as each could be told. Caller destroys. */
+static rd_kafka_topic_partition_list_t *blocking_lag_ends(const struct kafka_ask_job *job, rd_kafka_t *rk, int at, int count,
+                                                          int timeout_ms, rd_kafka_resp_err_t *err)
 {
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(count);
     for (int i = at; i < at + count; i++)
         rd_kafka_topic_partition_list_add(ends, job->commits->elems[i].topic, job->commits->elems[i].partition)->offset =
             RD_KAFKA_OFFSET_END;
-    bool good = rd_kafka_offsets_for_times(rk, ends, timeout_ms) == RD_KAFKA_RESP_ERR_NO_ERROR;
+    *err = rd_kafka_offsets_for_times(rk, ends, timeout_ms);
+    return ends;
+}
+
+/* At the topics with a partition that is not known; false: there are none. */
+static bool blocking_lag_look_again(struct kafka_ask_job *job, rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *ends)
+{
+    const char *topic = NULL;
+    for (int i = 0; i < ends->cnt && blocking_goes_on(job); i++) {
+        const rd_kafka_topic_partition_t *end = &ends->elems[i];
+        if (end->err != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || dv_streq(end->topic, topic))
+            continue;
+        topic = end->topic;
+        (void)blocking_look_again(job, rk, topic);
+    }
+    return topic != NULL;
+}
+
+/* False: not one of these commits is counted. */
+static bool blocking_lag_part(struct kafka_ask_job *job, rd_kafka_t *rk, int at, int count, int timeout_ms)
+{
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
+    rd_kafka_topic_partition_list_t *ends = blocking_lag_ends(job, rk, at, count, timeout_ms, &err);
+    if (blocking_lag_look_again(job, rk, ends)) {
+        rd_kafka_topic_partition_list_destroy(ends);
+        ends = blocking_lag_ends(job, rk, at, count, timeout_ms, &err);
+    }
+    bool good = err == RD_KAFKA_RESP_ERR_NO_ERROR;
     for (int i = 0; i < count && good; i++) {
         const rd_kafka_topic_partition_t *end = &ends->elems[i];
         const rd_kafka_topic_partition_t *commit = rd_kafka_topic_partition_list_find(job->commits, end->topic, end->partition);

@@ -332,7 +332,7 @@ struct kafka_batch;
 void kafka_produce(struct kafka_client *client, port_id id, const char *topic, const struct fact_record *records, size_t count);
 void kafka_produce_step(struct kafka_client *client, int64_t now_ms);
 void kafka_produce_report(struct kafka_handle *handle, rd_kafka_event_t *event);
-void kafka_produce_failed(struct kafka_client *client, const struct dv_err *err); /* every batch that was not sent yet */
+void kafka_produce_failed(struct kafka_client *client, const struct dv_err *err); /* every record that was not sent yet */
 void kafka_batches_free(struct kafka_client *client);
 /* Copy with its own memory; what librdkafka lent goes in by pointer and length. */
 void kafka_record_copy(struct fact_record *to, const struct fact_record *from);

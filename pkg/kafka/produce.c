@@ -23,7 +23,10 @@ struct kafka_batch {
     struct fact_record *records;
     struct produce_sent *sent; /* by record */
     size_t count, reported;
-    bool begun;
+    size_t given; /* that many were handed to librdkafka or have failed */
+    uint64_t serial;
+    bool looked;        /* at the topic, for a partition that librdkafka does not know */
+    int64_t looking_ms; /* since when the answer is awaited; 0: it is not */
 };
 
 static unsigned char *produce_copy_bytes(const unsigned char *bytes, size_t len)
@@ -189,40 +192,73 @@ static int produce_send(struct kafka_handle *handle, struct kafka_batch *batch, 
     return -1;
 }
 
-static void produce_begin(struct kafka_batch *batch)
+static void produce_looked(struct kafka_job *base, struct kafka *kafka)
+{
+    struct kafka_ask_job *job = (struct kafka_ask_job *)base;
+    struct kafka_batch *batch;
+    for (struct kafka_client *client = kafka != NULL ? kafka->clients : NULL; client != NULL; client = client->next) {
+        DL_SEARCH_SCALAR(client->batches, batch, serial, job->serial);
+        if (batch != NULL)
+            batch->looking_ms = 0;
+    }
+    kafka_ask_job_free(job);
+}
+
+/* A partition may have been added since librdkafka looked at the topic, up to three minutes ago: once a batch it is made to look again.
+ * True: the batch goes on when that is answered. */
+static bool produce_look_again(struct kafka_handle *handle, struct kafka_batch *batch, const struct dv_err *err)
+{
+    if (err->code != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || batch->looked)
+        return false;
+    batch->looked = true;
+    batch->looking_ms = kafka_now_ms(handle->kafka);
+    kafka_ask_job_push(handle, KAFKA_JOB_PARTITIONS, batch->serial, batch->topic, 0, false, produce_looked);
+    return true;
+}
+
+/* The batch is freed when all have failed, which is then the last round. */
+static void produce_go_on(struct kafka_batch *batch)
 {
     struct kafka_client *client = batch->client;
     struct dv_err err = DV_ERR_INIT;
     struct kafka_handle *handle = kafka_client_handle(client, KAFKA_HANDLE_PRODUCER, &err);
     size_t count = batch->count;
-    batch->begun = true;
-    for (size_t i = 0; i < count && !client->closed; i++) {
+    for (size_t i = batch->given; i < count && !client->closed; i++) {
         struct dv_err own = err;
-        if (handle != NULL && !handle->retired && produce_send(handle, batch, i, &own) == 0)
-            continue;
-        produce_tell(batch, i, &own); /* frees the batch when all have failed, which is then the last round */
+        bool usable = handle != NULL && !handle->retired;
+        bool sent = usable && produce_send(handle, batch, i, &own) == 0;
+        if (!sent && usable && produce_look_again(handle, batch, &own))
+            return;
+        batch->given = i + 1;
+        if (!sent)
+            produce_tell(batch, i, &own);
     }
 }
 
-/* No record of a failed batch was handed to librdkafka. */
 static void produce_fail(struct kafka_batch *batch, const struct dv_err *err)
 {
     struct kafka_client *client = batch->client;
-    size_t count = batch->count;
-    batch->begun = true;
-    for (size_t i = 0; i < count && !client->closed; i++)
+    size_t first = batch->given, count = batch->count;
+    batch->given = count;
+    for (size_t i = first; i < count && !client->closed; i++)
         produce_tell(batch, i, err);
 }
 
+/* The first one that holds records which were not handed over. */
 static struct kafka_batch *produce_waiting(struct kafka_client *client)
 {
     struct kafka_batch *batch;
     DL_FOREACH(client->batches, batch)
     {
-        if (!batch->begun)
+        if (batch->given < batch->count)
             return batch;
     }
     return NULL;
+}
+
+static bool produce_looks(const struct kafka_batch *batch, int64_t now_ms)
+{
+    return batch->looking_ms != 0 && now_ms - batch->looking_ms < KAFKA_ASK_MS;
 }
 
 void kafka_produce_failed(struct kafka_client *client, const struct dv_err *err)
@@ -250,8 +286,9 @@ static void produce_watch(struct kafka_handle *handle, int64_t now_ms)
 void kafka_produce_step(struct kafka_client *client, int64_t now_ms)
 {
     struct kafka_batch *batch;
-    while (!client->closed && client->state == KAFKA_CLIENT_READY && (batch = produce_waiting(client)) != NULL)
-        produce_begin(batch);
+    while (!client->closed && client->state == KAFKA_CLIENT_READY && (batch = produce_waiting(client)) != NULL &&
+           !produce_looks(batch, now_ms))
+        produce_go_on(batch);
     struct kafka_handle *handle, *next;
     DL_FOREACH_SAFE(client->kafka->handles, handle, next)
     {
@@ -267,6 +304,7 @@ void kafka_produce(struct kafka_client *client, port_id id, const char *topic, c
     struct kafka_batch *batch = dv_alloc(sizeof *batch);
     batch->client = client;
     batch->id = id;
+    batch->serial = kafka_serial(client->kafka);
     batch->topic = dv_strdup(topic);
     batch->count = count;
     batch->records = dv_calloc(count, sizeof *batch->records);

@@ -408,6 +408,33 @@ static inline void lab_topic(char *name, int partitions, const char *const *conf
     rd_kafka_destroy(rk);
 }
 
+/* The topic has so many partitions afterwards. */
+static inline void lab_topic_grow(const char *name, size_t partitions)
+{
+    char text[256];
+    rd_kafka_t *rk = lab_admin(RD_KAFKA_PRODUCER, NULL);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    rd_kafka_NewPartitions_t *more = rd_kafka_NewPartitions_new(name, partitions, text, sizeof text);
+    assert_non_null(more);
+    rd_kafka_CreatePartitions(rk, &more, 1, NULL, queue);
+    lab_admin_wait(queue);
+    rd_kafka_NewPartitions_destroy(more);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_destroy(rk);
+}
+
+static inline void lab_topic_delete(const char *name)
+{
+    rd_kafka_t *rk = lab_admin(RD_KAFKA_PRODUCER, NULL);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    rd_kafka_DeleteTopic_t *topic = rd_kafka_DeleteTopic_new(name);
+    rd_kafka_DeleteTopics(rk, &topic, 1, NULL, queue);
+    lab_admin_wait(queue);
+    rd_kafka_DeleteTopic_destroy(topic);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_destroy(rk);
+}
+
 /* Allows the program's principal these operations on a resource. */
 static inline void lab_allow(rd_kafka_ResourceType_t type, const char *name, const rd_kafka_AclOperation_t *operations, size_t count,
                              rd_kafka_AclPermissionType_t permission)

@@ -202,6 +202,47 @@ static void lag_of_a_whole_group(void **state)
     lab->port.close(lab->port.impl, ADMIN);
 }
 
+/* ---------------------------------------------------------------- partitions that are added while a client is up */
+
+#define GROWN_WAIT_MS 15000 /* three times what it should take */
+
+/* Until the question counts so many partitions; it may say for a moment that it cannot. */
+static const struct port_kafka_event *grown_log(struct lab *lab, const char *topic, int32_t partitions)
+{
+    int64_t until = dv_clock_now().mono_ms + GROWN_WAIT_MS;
+    for (;;) {
+        const struct port_kafka_event *event = lab_ask(lab, ADMIN, &(struct port_question){.ask = PORT_ASK_LOG, .topic = topic});
+        if (event->err.kind == DV_ERR_NONE && event->offsets->partitions == partitions)
+            return event;
+        if (dv_clock_now().mono_ms > until)
+            fail_msg("not %d partitions: %s", partitions, event->err.text);
+        lab_run(lab, 200);
+    }
+}
+
+/* Everything that goes by a handle's knowledge of the topic, each from before there were five. */
+static void partitions_that_are_added(void **state)
+{
+    struct lab *lab = *state;
+    char topic[40];
+    lab_topic(topic, 3, NULL);
+    lab_open_admin(lab, ADMIN);
+    lag_records(lab, topic, 2, 1);
+    assert_int_equal(grown_log(lab, topic, 3)->offsets->high[2], 1);
+    lag_commit(lab, topic, topic, (const int64_t[]){-1, -1, 0}, 3);
+    lag_is(lab, ADMIN, topic, 1, 1);
+    lab_run(lab, 2000); /* librdkafka looks more often at a topic that is new to it */
+    lab_topic_grow(topic, 5);
+    lag_records(lab, topic, 4, 2);
+    lag_commit(lab, topic, topic, (const int64_t[]){-1, -1, 0, -1, 0}, 5);
+    lag_is(lab, ADMIN, topic, 1 + 2, 2);
+    const struct port_kafka_event *event = grown_log(lab, topic, 5);
+    assert_int_equal(event->offsets->stable[2], 1);
+    assert_int_equal(event->offsets->stable[4], 2);
+    lab->port.close(lab->port.impl, ADMIN);
+    lab_topic_delete(topic);
+}
+
 static int begin(void **state)
 {
     struct lab *lab = lab_new();
@@ -228,6 +269,7 @@ int main(void)
         cmocka_unit_test(produce_commit_and_ask_again),
         cmocka_unit_test(a_reader),
         cmocka_unit_test(lag_of_a_whole_group),
+        cmocka_unit_test(partitions_that_are_added),
     };
     cmocka_set_test_filter(getenv("TEST")); /* a pattern; all without it */
     return cmocka_run_group_tests(tests, begin, end);
