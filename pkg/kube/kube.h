@@ -36,7 +36,8 @@ struct kube_lease_options {
     /* acquired: once. lost: once, after acquired, when it was not renewed for 10 s or somebody else holds it: end the process. */
     void (*on_acquired)(void *arg);
     void (*on_lost)(void *arg, const struct dv_err *err);
-    /* While waiting, when it changes: who holds it, or why the Lease cannot be read or written (holder NULL). May be NULL. */
+    /* While waiting, when it changes: who holds it, or why the Lease cannot be read or written (holder NULL; the same again every
+     * minute). May be NULL. */
     void (*on_waiting)(void *arg, const char *holder, const struct dv_err *err);
     void *arg;
 };

@@ -19,6 +19,7 @@
 #define RETRY_MS 2000
 #define REQUEST_MS 5000
 #define RELEASE_MS 3000
+#define TROUBLE_AGAIN_MS 60000 /* the same trouble is told again */
 #define TARGET_MAX 2048
 
 struct kube_lease {
@@ -34,6 +35,7 @@ struct kube_lease {
     char *seen_rv;
     int64_t changed_ms; /* when seen_rv was first seen */
     char *told_waiting; /* holder or error text told last */
+    int64_t told_ms;
     void (*stopped)(void *arg);
     void *stopped_arg;
 };
@@ -62,10 +64,13 @@ static const char *lease_holder(const json_t *object)
 static void lease_tell_waiting(struct kube_lease *lease, const char *holder, const struct dv_err *err)
 {
     const char *text = holder != NULL ? holder : err->text;
-    if (lease->ours || lease->options.on_waiting == NULL || dv_streq(lease->told_waiting, text))
+    int64_t now_ms = lease_clock();
+    bool again = holder == NULL && now_ms - lease->told_ms >= kube_period(lease->kube, TROUBLE_AGAIN_MS);
+    if (lease->ours || lease->options.on_waiting == NULL || (dv_streq(lease->told_waiting, text) && !again))
         return;
     free(lease->told_waiting);
     lease->told_waiting = dv_strdup(text);
+    lease->told_ms = now_ms;
     lease->options.on_waiting(lease->options.arg, holder, err);
 }
 
@@ -167,9 +172,11 @@ static json_t *lease_answer(struct kube_lease *lease, const struct http_answer *
 {
     struct port_resource resource = lease_resource(lease);
     lease->request = NULL;
-    if (kube_answer_check(answer, kube_server_name(lease->kube->own), verb, &resource, err) != 0)
-        return NULL;
-    return kube_json(answer->body, answer->body_len, err);
+    if (kube_answer_check(answer, kube_server_name(lease->kube->own), verb, &resource, err) == 0)
+        return kube_json(answer->body, answer->body_len, err);
+    if (err != NULL && err->kind == DV_ERR_DENIED)
+        (void)dv_err_wrap(err, "the controller may not %s Lease %s/%s; give it the right or correct --lease", verb, lease->ns, lease->name);
+    return NULL;
 }
 
 static void lease_renewed(struct kube_lease *lease)
@@ -187,7 +194,7 @@ static void lease_written(void *arg, const struct http_answer *answer)
 {
     struct kube_lease *lease = arg;
     struct dv_err err = DV_ERR_INIT;
-    json_t *object = lease_answer(lease, answer, "update", &err);
+    json_t *object = lease_answer(lease, answer, lease->seen != NULL ? "update" : "create", &err);
     if (object != NULL) {
         lease_see(lease, object);
         lease_renewed(lease);

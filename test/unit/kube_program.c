@@ -64,6 +64,20 @@ static void program_run(struct fixture *f)
     free(path);
 }
 
+static void fixture_new(void **state, json_t *exchanges)
+{
+    struct fixture *f = dv_alloc(sizeof *f);
+    (void)dv_strlcpy(f->dir, "/tmp/kube-program-XXXXXX", sizeof f->dir);
+    assert_non_null(mkdtemp(f->dir));
+    f->loop = loop_new();
+    f->exchanges = exchanges;
+    assert_non_null(f->exchanges);
+    f->script = script_new(f->loop, f->exchanges);
+    f->port = free_port();
+    program_run(f);
+    *state = f;
+}
+
 static int fixture_up(void **state)
 {
     static const char exchanges[] =
@@ -77,16 +91,23 @@ static int fixture_up(void **state)
         "\"json\":"
         "  {\"kind\": \"Status\", \"status\": \"Failure\", \"reason\": \"Forbidden\", \"code\": 403, \"message\": \"taken from us "
         "again\"}}}]";
-    struct fixture *f = dv_alloc(sizeof *f);
-    (void)dv_strlcpy(f->dir, "/tmp/kube-program-XXXXXX", sizeof f->dir);
-    assert_non_null(mkdtemp(f->dir));
-    f->loop = loop_new();
-    f->exchanges = json_loads(exchanges, 0, NULL);
-    assert_non_null(f->exchanges);
-    f->script = script_new(f->loop, f->exchanges);
-    f->port = free_port();
-    program_run(f);
-    *state = f;
+    fixture_new(state, json_loads(exchanges, 0, NULL));
+    return 0;
+}
+
+static int denied_up(void **state)
+{
+    static const char leases[] = "/apis/coordination.k8s.io/v1/namespaces/ns/leases";
+    json_t *exchanges = json_array();
+    for (int i = 0; i < 20; i++) {
+        (void)json_array_append_new(exchanges, json_pack("{s:s+,s:{s:i,s:{s:s,s:s,s:i}}}", "target", leases, "/lease", "respond", "status",
+                                                         404, "json", "kind", "Status", "message", "there is none", "code", 404));
+        (void)json_array_append_new(exchanges, json_pack("{s:s,s:s,s:{s:i,s:{s:s,s:s,s:i}}}", "method", "POST", "target", leases, "respond",
+                                                         "status", 403, "json", "kind", "Status", "message", "forbidden", "code", 403));
+    }
+    (void)setenv("DISTVERIFY_PERIODS_DIV", "12", 1);
+    fixture_new(state, exchanges);
+    (void)unsetenv("DISTVERIFY_PERIODS_DIV");
     return 0;
 }
 
@@ -138,6 +159,23 @@ static void expect_readyz(struct fixture *f, int status, const char *text)
     }
 }
 
+static char *log_text(const struct fixture *f)
+{
+    char *path = dv_asprintf("%s/log", f->dir);
+    char *log = test_read_file(path, NULL);
+    free(path);
+    return log;
+}
+
+static void expect_clean_end(struct fixture *f)
+{
+    int status = 0;
+    assert_int_equal(kill(f->pid, SIGTERM), 0);
+    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
+    f->pid = 0;
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static size_t times_in(const char *text, const char *word)
 {
     size_t n = 0;
@@ -153,18 +191,34 @@ static void ready_while_the_holder_is_seen(void **state)
     expect_readyz(f, 503, "no right to get leases");
     expect_readyz(f, 200, "ready\n");
     expect_readyz(f, 503, "taken from us again");
-    int status = 0;
-    assert_int_equal(kill(f->pid, SIGTERM), 0);
-    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
-    f->pid = 0;
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    char *path = dv_asprintf("%s/log", f->dir);
-    char *log = test_read_file(path, NULL);
+    expect_clean_end(f);
+    char *log = log_text(f);
     assert_int_equal(times_in(log, " warn "), 2); /* once per text: the first was said twice by the server */
     assert_int_equal(times_in(log, " warn cannot read or write the lease "), 2);
     assert_int_equal(times_in(log, "holder=the-other"), 1);
     assert_string_equal(f->script->problem, "");
-    free(path);
+    free(log);
+}
+
+/* A right that stays away is told again every minute, here every 5 s: not at each of the tries, which are 2 s apart. */
+static void a_missing_right_is_told_again(void **state)
+{
+    struct fixture *f = *state;
+    static const char told[] = "the controller may not create Lease ns/lease; give it the right or correct --lease";
+    int64_t until = dv_clock_now().mono_ms + 3 * 6000;
+    char *log = NULL;
+    expect_readyz(f, 503, told);
+    for (log = log_text(f); times_in(log, told) < 2 && dv_clock_now().mono_ms < until; log = log_text(f)) {
+        free(log);
+        turn(f->loop);
+        (void)poll(NULL, 0, 20);
+    }
+    assert_int_equal(times_in(log, " warn cannot read or write the lease "), 2);
+    assert_int_equal(times_in(log, told), 2);
+    assert_true(f->script->count > 2 * 2); /* each try is a look and a creation */
+    expect_readyz(f, 503, told);
+    expect_clean_end(f);
+    assert_string_equal(f->script->problem, "");
     free(log);
 }
 
@@ -172,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ready_while_the_holder_is_seen, fixture_up, fixture_down),
+        cmocka_unit_test_setup_teardown(a_missing_right_is_told_again, denied_up, fixture_down),
     };
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
