@@ -41,10 +41,27 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
 {{- end -}}
 
+{{- /* A map's YAML without what is null, which is how a value of another file is dropped; nothing when nothing is left. */ -}}
+{{- define "distverify.present" -}}
+{{- $out := dict -}}
+{{- range $key, $value := . -}}
+{{- if kindIs "map" $value -}}
+{{- with include "distverify.present" $value -}}
+{{- $_ := set $out $key (fromYaml .) -}}
+{{- end -}}
+{{- else if not (kindIs "invalid" $value) -}}
+{{- $_ := set $out $key $value -}}
+{{- end -}}
+{{- end -}}
+{{- with $out -}}
+{{- toYaml . -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* A list of the top context and labels of the user's: these win over ours, apart from those by which pods are selected. */ -}}
 {{- define "distverify.labelsWith" -}}
 {{- $top := index . 0 -}}
-{{- toYaml (merge (include "distverify.selector" $top | fromYaml) (index . 1 | default dict) (include "distverify.labels" $top | fromYaml)) -}}
+{{- toYaml (merge (include "distverify.selector" $top | fromYaml) (include "distverify.present" (index . 1) | fromYaml) (include "distverify.labels" $top | fromYaml)) -}}
 {{- end -}}
 
 {{- define "distverify.image" -}}

@@ -44,6 +44,38 @@ test_chart_names() {
     done
 }
 
+# Helm drops a default with null; where a null overrides another file it stays for the chart to drop.
+test_chart_nulls() {
+    local value nulls=()
+    for value in image.{tag,digest,pullPolicy} imagePullSecrets {name,fullname}Override controller.namespace targets serviceAccount.{name,annotations} \
+        service.annotations serviceMonitor.{interval,labels} networkPolicy.from resources podAnnotations podLabels nodeSelector tolerations \
+        affinity priorityClassName; do
+        nulls+=(--set "$value=null")
+        check "values: $value may be null" template --set "$value=null"
+    done
+    check "chart, all that may be null" chart_taken chart-null --set crds.install=false,networkPolicy.create=true "${nulls[@]}"
+    check "chart, all that may be null: it is not there" jq -e '.items[] | select(.kind == "Deployment").spec.template
+        | .metadata.annotations == null
+        and (.spec | .containers[0].resources == {} and .containers[0].imagePullPolicy == "IfNotPresent"
+            and ([.nodeSelector, .tolerations, .affinity, .priorityClassName, .imagePullSecrets] | all(. == null)))' "$WORK/chart-null.json"
+    check "chart, all that may be null: restricted pod" pod_taken chart-null
+    check "chart, all that may be null: a ServiceMonitor too" not_in 'null\|interval' template --set crds.install=false,serviceMonitor.create=true "${nulls[@]}"
+    nulls=(resources.requests.cpu resources.limits.memory nodeSelector.kubernetes\\.io/os podLabels.team podAnnotations.example\\.io/a
+        serviceAccount.annotations.example\\.io/role service.annotations.example\\.io/scrape)
+    check "values: entries may be null" not_in 'null\|team:\|scrape:\|io/a:\|role:\|os:\|cpu:\|memory: 256\|annotations:\|nodeSelector:' \
+        template $(full_values) $(printf -- '--set %s=null ' "${nulls[@]}")
+    for value in image replicas controller serviceAccount controller.maxRuns; do
+        check "values: $value is no null" values_refused --set "$value=null"
+    done
+}
+
+# not_in PATTERN COMMAND...: what it writes, without error, has no such line.
+not_in() {
+    local pattern=$1
+    shift
+    "$@" > "$WORK/out" && ! grep -n "$pattern" "$WORK/out"
+}
+
 # pod_taken WHAT: the Deployment's pod in a namespace that enforces the restricted level.
 pod_taken() {
     jq '.items[] | select(.kind == "Deployment") | {apiVersion: "v1", kind: "Pod", metadata: {name: "pod"}, spec: .spec.template.spec}
