@@ -55,7 +55,7 @@ setup() {
     coproc PROXY { exec kubectl proxy --unix-socket="$WORK/api.sock" 2>&1; }
     read -r _ <&"${PROXY[0]}" # it serves
     kubectl apply --server-side --force-conflicts -f "$CRD" > /dev/null &&
-        kubectl wait --for=condition=Established --timeout=30s -f "$CRD" > /dev/null &&
+        kubectl wait --for=condition=Established --timeout=30s crd/distributionverifications.distverify.io > "$WORK/wait.out" 2>&1 &&
         kubectl create namespace "$NAMESPACE" > /dev/null &&
         kubectl label namespace "$NAMESPACE" pod-security.kubernetes.io/enforce=restricted > /dev/null &&
         kubectl create --dry-run=client -o json -f "$CRD" > "$WORK/crd.json"
