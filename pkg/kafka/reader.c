@@ -1,6 +1,7 @@
 #include "kafka/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <utlist.h>
 
@@ -9,6 +10,7 @@
 #define READER_AGAIN_MS 3000
 #define READER_SILENCE_MS 2000
 #define READER_ASK_GAP_MS 1000        /* between questions for the last stable offset that failed */
+#define READER_FLOW_GAP_MS 500        /* between such questions while records keep coming */
 #define READER_TROUBLE_AGAIN_MS 10000 /* the same trouble is told again */
 #define READER_GRACE_CREDENTIALS_MS 2000
 #define READER_GRACE_UNREACHABLE_MS 5000
@@ -21,10 +23,13 @@ struct kafka_reader {
     struct kafka_fetch *fetch;
     struct kafka_filter filter;
     int64_t *high; /* high watermarks as last told */
+    int64_t *goal; /* last stable offsets as last answered: the position is told once they are reached, whatever came since */
+    bool open_goal;
     bool stopped;
-    bool news;        /* an end was reached, or a watermark moved, since the position was last asked for */
+    bool news;        /* a record or an end was read, or a watermark moved, since last stable offsets were last asked for */
     bool asking;      /* for last stable offsets */
     int64_t asked_ms; /* when the last such question failed; 0: it did not */
+    int64_t begun_ms; /* when the last one was put */
     enum dv_err_kind told;
     int64_t told_ms;
 };
@@ -64,23 +69,27 @@ static bool reader_alive(const struct kafka_reader *reader)
 
 /* ---------------------------------------------------------------- what the partitions give */
 
+static void reader_reached(struct kafka_reader *reader, int32_t partition);
+
 static void reader_message(void *owner, const rd_kafka_message_t *message)
 {
     struct kafka_reader *reader = owner;
     struct fact_record record;
     kafka_record_borrow(&record, message);
+    reader->news = true;
     if (kafka_filter_passes(&reader->filter, &record))
         kafka_emit(reader->client->kafka, &(struct port_kafka_event){.kind = PORT_KAFKA_RECORD, .id = reader->id, .record = &record});
     free(record.headers);
+    reader_reached(reader, message->partition);
 }
 
 static void reader_end(void *owner, int32_t partition)
 {
     struct kafka_reader *reader = owner;
-    (void)partition;
     reader->news = true;
     if (kafka_fetch_all_at_end(reader->fetch)) /* one partition that works does not end another's trouble */
         reader->told = DV_ERR_NONE;
+    reader_reached(reader, partition);
 }
 
 static void reader_tell_trouble(struct kafka_reader *reader, const struct dv_err *err)
@@ -116,17 +125,9 @@ static int64_t reader_cached_high(const struct kafka_reader *reader, int32_t par
     return high;
 }
 
-/* A record that arrived since the ends were reached: the next end will be told instead. */
-static bool reader_behind(const struct kafka_reader *reader, const int64_t *stable)
+static void reader_tell_position(struct kafka_reader *reader)
 {
-    for (int32_t p = 0; p < reader->fetch->partitions; p++)
-        if (stable[p] > reader->fetch->parts[p].next)
-            return true;
-    return false;
-}
-
-static void reader_tell_position(struct kafka_reader *reader, int64_t *stable)
-{
+    int64_t *stable = reader->goal;
     struct kafka_fetch *fetch = reader->fetch;
     size_t size = (size_t)fetch->partitions + 1;
     DV_CLEANUP_FREE int64_t *high = dv_calloc(size, sizeof *high);
@@ -143,6 +144,21 @@ static void reader_tell_position(struct kafka_reader *reader, int64_t *stable)
     kafka_emit(reader->client->kafka, &(struct port_kafka_event){.kind = PORT_KAFKA_POSITION, .id = reader->id, .offsets = &offsets});
 }
 
+/* What was the end when it was asked for is reached: on a topic that others keep writing to there is no moment without a newer record.
+ * Called once this partition has come further. */
+static void reader_reached(struct kafka_reader *reader, int32_t partition)
+{
+    const struct kafka_fetch *fetch = reader->fetch;
+    if (!reader->open_goal || !reader_alive(reader) || fetch->parts[partition].next < reader->goal[partition])
+        return;
+    for (int32_t p = 0; p < fetch->partitions; p++)
+        if (fetch->parts[p].next < reader->goal[p])
+            return;
+    reader->open_goal = false;
+    reader->told = DV_ERR_NONE;
+    reader_tell_position(reader);
+}
+
 static void reader_asked(struct kafka_job *base, struct kafka *kafka)
 {
     struct kafka_ask_job *job = (struct kafka_ask_job *)base;
@@ -154,8 +170,9 @@ static void reader_asked(struct kafka_job *base, struct kafka *kafka)
             reader->news = true;
         } else {
             kafka_handle_worked(job->handle);
-            if (kafka_fetch_all_at_end(reader->fetch) && !reader_behind(reader, job->high))
-                reader_tell_position(reader, job->high);
+            memcpy(reader->goal, job->high, (size_t)job->partitions * sizeof *reader->goal);
+            reader->open_goal = true;
+            reader_reached(reader, 0);
         }
     }
     kafka_ask_job_free(job);
@@ -167,6 +184,7 @@ static void reader_ask(struct kafka_reader *reader, int64_t now_ms)
         return;
     reader->asking = true;
     reader->news = false;
+    reader->begun_ms = now_ms;
     kafka_ask_job_push(reader->fetch->handle, KAFKA_JOB_ENDS, reader->serial, reader->fetch->topic, reader->fetch->partitions, false,
                        reader_asked);
 }
@@ -205,6 +223,7 @@ static void reader_begin(struct kafka_reader *reader, int64_t now_ms)
     struct dv_err err = DV_ERR_INIT;
     kafka_fetch_pause(reader->fetch);
     reader->asking = false;
+    reader->open_goal = false;
     reader->asked_ms = 0;
     if (kafka_fetch_begin(reader->fetch, &err) == 0)
         return;
@@ -221,7 +240,8 @@ static void reader_watch(struct kafka_reader *reader, int64_t now_ms)
     if (!reader->fetch->heard && handle->trouble.kind == DV_ERR_NONE)
         reader_check(reader, now_ms);
     /* At the end of everything no fetch would tell that the cluster is back: the question does. */
-    if (handle->trouble.kind != DV_ERR_NONE || (all && reader->news))
+    bool due = all || (!reader->open_goal && now_ms - reader->begun_ms >= READER_FLOW_GAP_MS);
+    if (handle->trouble.kind != DV_ERR_NONE || (due && reader->news))
         reader_ask(reader, now_ms);
     if (handle->trouble.kind == DV_ERR_NONE)
         return;
@@ -290,6 +310,7 @@ void kafka_reader_open(struct kafka_client *client, port_id id, const struct por
     reader->filter.needle[0] = dv_strdup(request->needle[0]);
     reader->filter.needle[1] = dv_strdup(request->needle[1]);
     reader->high = dv_calloc((size_t)request->partitions + 1, sizeof *reader->high);
+    reader->goal = dv_calloc((size_t)request->partitions + 1, sizeof *reader->goal);
     reader->fetch = kafka_fetch_new(client, request->topic, request->from, request->partitions, &reader_sink, reader);
     DL_APPEND(client->readers, reader);
     if (client->state == KAFKA_CLIENT_FAILED || client->suspect)
@@ -308,6 +329,7 @@ void kafka_reader_free(struct kafka_reader *reader)
     kafka_fetch_free(reader->fetch);
     kafka_filter_free(&reader->filter);
     free(reader->high);
+    free(reader->goal);
     free(reader);
 }
 

@@ -140,8 +140,8 @@ enum port_kafka_event_kind {
     PORT_KAFKA_PRODUCED,  /* record (with its offset) or err; one for each record of the batch. DV_ERR_TIMEOUT: it may be persisted */
     PORT_KAFKA_COMMITTED, /* answer to commit. DV_ERR_TIMEOUT: it may have happened */
     PORT_KAFKA_RECORD,    /* reader: a record that passed the filter */
-    PORT_KAFKA_POSITION,  /* reader: offsets.high = next offset to read, low = high watermark seen, stable = last stable offset; sent when
-                             the reader reached the end of all partitions and each time it does again */
+    PORT_KAFKA_POSITION,  /* reader: offsets.high = next offset to read, low = high watermark seen, stable = last stable offset when it was
+                             asked for; sent when the reader has come to those, however much was written since, and each time again */
     PORT_KAFKA_TROUBLE,   /* reader: cannot read now (err); it goes on trying */
 };
 

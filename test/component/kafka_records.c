@@ -134,6 +134,64 @@ static void many_records(void **state)
     assert_int_equal(event->number, 190); /* offset o of partition 0 has timestamp now + 3 o */
 }
 
+/* Somebody else writes to all partitions, more often than a broker answers fetches at the log end. */
+struct records_flow {
+    rd_kafka_t *rk;
+    const char *topic;
+    atomic_bool over;
+    int64_t produced;
+    pthread_t thread;
+};
+
+static void *records_flow(void *arg)
+{
+    struct records_flow *flow = arg;
+    while (!atomic_load(&flow->over)) {
+        for (int p = 0; p < 3; p++)
+            flow->produced +=
+                rd_kafka_producev(flow->rk, RD_KAFKA_V_TOPIC(flow->topic), RD_KAFKA_V_PARTITION(p),
+                                  RD_KAFKA_V_VALUE((void *)(uintptr_t) "other", 5), RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR_NO_ERROR;
+        (void)rd_kafka_poll(flow->rk, 10);
+    }
+    (void)rd_kafka_flush(flow->rk, 10000);
+    return NULL;
+}
+
+static int64_t records_sum(const struct port_kafka_event *event)
+{
+    return event->offsets->high[0] + event->offsets->high[1] + event->offsets->high[2];
+}
+
+/* The position is told all the same: what was the end when it was asked for is reached. */
+static void a_reader_among_other_writers(void **state)
+{
+    struct lab *lab = *state;
+    char topic[40];
+    int64_t from[3] = {0, 0, 0};
+    lab_topic(topic, 3, NULL);
+    struct records_flow flow = {.rk = lab_admin(RD_KAFKA_PRODUCER, (const char *[]){"linger.ms", "0", NULL}), .topic = topic};
+    struct fact_record record = lab_record(1, dv_clock_now().wall_ms, "k", "ours");
+    struct fact_header mine = {(char[]){"run"}, (unsigned char[]){"r1"}, 2};
+    record.headers = &mine;
+    record.header_count = 1;
+    assert_int_equal(pthread_create(&flow.thread, NULL, records_flow, &flow), 0);
+    port_id id = lab->next_id++;
+    lab->port.read(lab->port.impl, ADMIN, id,
+                   &(struct port_reader){.topic = topic, .from = from, .partitions = 3, .header = "run", .header_value = "r1"});
+    int64_t first = records_sum(records_position(lab, id, 0));
+    int64_t offset = lab_produce(lab, ADMIN, topic, &record, 1);
+    const struct port_kafka_event *event = records_position(lab, id, lab->count);
+    while (event->offsets->high[1] <= offset)
+        event = records_position(lab, id, lab->count);
+    assert_int_equal(records_count(lab, PORT_KAFKA_RECORD, id), 1); /* it comes before the position that lies behind it */
+    assert_true(records_sum(event) > first);
+    atomic_store(&flow.over, true);
+    assert_int_equal(pthread_join(flow.thread, NULL), 0);
+    while (records_sum(event) < flow.produced + 1)
+        event = records_position(lab, id, lab->count);
+    rd_kafka_destroy(flow.rk);
+}
+
 /* ---------------------------------------------------------------- transactions */
 
 static rd_kafka_t *records_transactional(void)
@@ -522,6 +580,7 @@ int main(void)
         RECORDS_TEST(a_record_comes_back_whole),
         RECORDS_TEST(filters),
         RECORDS_TEST(many_records),
+        RECORDS_TEST(a_reader_among_other_writers),
         RECORDS_TEST(transactions),
         RECORDS_TEST(topic_not_there),
         RECORDS_TEST(settings_of_a_topic),
