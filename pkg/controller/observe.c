@@ -341,11 +341,13 @@ static void observe_probe_reader(struct entry *entry, enum model_side side, cons
     facts->reader.id = ticket->id;
     facts->reader.generation = observe->probes_generation;
     facts->reader.partitions = run->partitions;
+    char prefix[64];
     struct port_reader reader = {.topic = entry->spec->cluster[side].topic,
                                  .from = run->start_offsets[side],
                                  .partitions = run->partitions,
                                  .header = PROBE_HEADER_RUN,
-                                 .header_value = run->id};
+                                 .header_value = run->id,
+                                 .key_prefix = dv_format(prefix, sizeof prefix, PROBE_KEY_PREFIX, run->id)};
     ctl->kafka.read(ctl->kafka.impl, facts->client, ticket->id, &reader);
 }
 

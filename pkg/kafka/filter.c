@@ -18,6 +18,12 @@ static bool filter_header(const struct kafka_filter *filter, const struct fact_r
     return false;
 }
 
+static bool filter_key(const struct kafka_filter *filter, const struct fact_record *record)
+{
+    size_t len = filter->key_prefix != NULL ? strlen(filter->key_prefix) : 0;
+    return len > 0 && record->key != NULL && record->key_len >= len && memcmp(record->key, filter->key_prefix, len) == 0;
+}
+
 static bool filter_needle(const char *needle, const struct fact_record *record)
 {
     return (record->key != NULL && fact_bytes_contain(record->key, record->key_len, needle)) ||
@@ -26,7 +32,7 @@ static bool filter_needle(const char *needle, const struct fact_record *record)
 
 bool kafka_filter_passes(const struct kafka_filter *filter, const struct fact_record *record)
 {
-    if (filter->header != NULL && !filter_header(filter, record))
+    if (filter->header != NULL && !filter_header(filter, record) && !filter_key(filter, record))
         return false;
     for (int i = 0; i < 2; i++)
         if (filter->needle[i] != NULL && !filter_needle(filter->needle[i], record))
@@ -38,6 +44,7 @@ void kafka_filter_free(struct kafka_filter *filter)
 {
     free(filter->header);
     free(filter->header_value);
+    free(filter->key_prefix);
     free(filter->needle[0]);
     free(filter->needle[1]);
 }

@@ -320,7 +320,7 @@ void kafka_readers_restart(struct kafka_client *client); /* after new credential
 void kafka_readers_free(struct kafka_client *client);
 
 struct kafka_filter {
-    char *header, *header_value;
+    char *header, *header_value, *key_prefix;
     char *needle[2];
 };
 

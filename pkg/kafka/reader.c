@@ -307,6 +307,7 @@ void kafka_reader_open(struct kafka_client *client, port_id id, const struct por
     reader->serial = kafka_serial(client->kafka);
     reader->filter.header = dv_strdup(request->header);
     reader->filter.header_value = dv_strdup(request->header_value);
+    reader->filter.key_prefix = dv_strdup(request->key_prefix);
     reader->filter.needle[0] = dv_strdup(request->needle[0]);
     reader->filter.needle[1] = dv_strdup(request->needle[1]);
     reader->high = dv_calloc((size_t)request->partitions + 1, sizeof *reader->high);

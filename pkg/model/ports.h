@@ -132,7 +132,8 @@ struct port_reader {
     int32_t partitions;
     const char *header; /* only records with this header and value; NULL: all */
     const char *header_value;
-    const char *needle[2]; /* only records whose key and value bytes hold both as whole strings; NULL: no such demand */
+    const char *key_prefix; /* with a header: also records without it whose key begins so; NULL: none */
+    const char *needle[2];  /* only records whose key and value bytes hold both as whole strings; NULL: no such demand */
 };
 
 enum port_kafka_event_kind {

@@ -12,6 +12,7 @@ bool credentials_refused(struct turn *t);
 bool certificate_unusable(struct turn *t);
 bool right_missing(struct turn *t);
 bool values_gone(struct turn *t);
+bool values_open(struct turn *t);
 bool values_unusable(struct turn *t);
 bool values_reverted(struct turn *t);
 bool values_changed(struct turn *t);
@@ -87,6 +88,7 @@ int64_t unsubscribed_partition(struct turn *t, enum model_side side);
 /* Messages: guards_messages.c */
 bool marks_taken(struct turn *t);
 bool records_deleted(struct turn *t);
+bool log_cut_off(struct turn *t);
 bool partitions_changed(struct turn *t);
 void take_marks(struct turn *t);
 bool readers_ready(struct turn *t);

@@ -73,6 +73,36 @@ bool records_deleted(struct turn *t)
     return false;
 }
 
+/* The log ends before a record of ours that was read from it: the topic was made anew, or its log was cut off. */
+static bool messages_behind_end(const struct verify_side *facts, enum model_side side, const struct probe *probe)
+{
+    const struct probe_copies *copies = &probe->on[side];
+    const struct fact_offsets *log = facts->test_log;
+    return copies->count > 0 && copies->last_ms < facts->stamp[VF_TEST_LOG].as_of_ms && probe->partition < log->partitions &&
+           log->high[probe->partition] <= copies->last_offset;
+}
+
+bool log_cut_off(struct turn *t)
+{
+    const struct probe_table *table = t->s->probes;
+    EACH_SIDE (side) {
+        const struct verify_side *facts = &t->s->side[side];
+        for (size_t i = 0; table != NULL && facts->test_log != NULL && i < table->count; i++) {
+            const struct probe *probe = &table->probes[i];
+            if (!messages_behind_end(facts, (enum model_side)side, probe))
+                continue;
+            turn_say(t,
+                     "partition %d of topic %s on %s ends at offset %lld, before a record of this run (%lld): the topic was made anew or "
+                     "cut off; "
+                     "delete nothing during a run",
+                     probe->partition, turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side),
+                     (long long)facts->test_log->high[probe->partition], (long long)probe->on[side].last_offset);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A run proves the partitions that it began with: those that came since were neither produced to nor counted. */
 bool partitions_changed(struct turn *t)
 {

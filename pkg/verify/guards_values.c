@@ -17,12 +17,41 @@ static const char *values_object(const struct turn *t, enum model_side side, cha
 
 /* ---------------------------------------------------------------- there, readable, changeable */
 
+#define VALUES_GONE_MS 30000 /* an applier that replaces the object takes it away for a moment */
+
+/* Not there now. In Preflight that counts at once: it may never have been there. */
+static bool values_away(struct turn *t, enum model_side side)
+{
+    const struct verify_side *facts = turn_side(t, side);
+    bool there = facts->values == NULL || facts->stamp[VF_VALUES].as_of_ms == 0 || (facts->values->found && facts->values->key_found);
+    if (there)
+        t->m->values_gone_ms[side] = 0;
+    else if (t->m->values_gone_ms[side] == 0)
+        t->m->values_gone_ms[side] = t->now;
+    return !there;
+}
+
+bool values_open(struct turn *t)
+{
+    char object[VALUES_WHERE];
+    EACH_SIDE (side) {
+        if (!values_away(t, (enum model_side)side))
+            continue;
+        turn_wake(t, t->m->values_gone_ms[side] + VALUES_GONE_MS);
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s with the values of %s to come back",
+                        values_object(t, (enum model_side)side, object), turn_name(t, (enum model_side)side));
+        return true;
+    }
+    return false;
+}
+
 bool values_gone(struct turn *t)
 {
     char object[VALUES_WHERE];
     EACH_SIDE (side) {
         const struct verify_side *facts = &t->s->side[side];
-        if (facts->values == NULL || facts->stamp[VF_VALUES].as_of_ms == 0 || (facts->values->found && facts->values->key_found))
+        int64_t patience = t->stage == STAGE_PREFLIGHT ? 0 : VALUES_GONE_MS;
+        if (!values_away(t, (enum model_side)side) || t->now - t->m->values_gone_ms[side] < patience)
             continue;
         const char *name = turn_name(t, (enum model_side)side);
         const char *key = turn_cluster(t, (enum model_side)side)->distributor.values.key;
@@ -80,7 +109,7 @@ void tell_missing_switches(struct turn *t, enum model_side side)
     if (used == 0)
         return;
     turn_note(t, "%s: not in the values yet and added when first written: %s", turn_name(t, side), list);
-    turn_event(t, false, "SwitchesMissing",
+    turn_event(t, true, "SwitchesMissing",
                "run %s: %s of %s has no %s yet; added when first written: check that the chart reads them there", t->st->run.id,
                values_object(t, side, object), turn_name(t, side), list);
 }

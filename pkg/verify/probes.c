@@ -110,7 +110,7 @@ static struct probe *probes_by_id(const struct probe_table *table, char *id)
 static void probes_texts(const struct probe_table *table, const struct probe *probe, char id[PROBE_ID_MAX], char key[96], char value[160])
 {
     (void)dv_format(id, PROBE_ID_MAX, "%s-%d-%d", table->batches[probe->batch].id, probe->partition, probe->sequence);
-    (void)dv_format(key, 96, "distverify/%s/%s", table->run, id);
+    (void)dv_format(key, 96, PROBE_KEY_PREFIX "%s", table->run, id);
     (void)dv_format(value, 160, "{\"distverify\":\"%s\",\"probe\":\"%s\",\"note\":\"made to verify distribution; safe to ignore\"}",
                     table->run, id);
 }
@@ -123,6 +123,12 @@ static void probes_hash_text(const char *value, char out[17])
 static bool probes_bytes_equal(const unsigned char *bytes, size_t len, const char *text)
 {
     return len == strlen(text) && (len == 0 || memcmp(bytes, text, len) == 0);
+}
+
+static bool probes_header_is(const struct fact_record *record, const char *name, const char *text)
+{
+    const struct fact_header *header = probes_header(record, name);
+    return header != NULL && header->value != NULL && probes_bytes_equal(header->value, header->len, text);
 }
 
 static uint32_t probes_compare(const struct probe_table *table, const struct probe *probe, const struct fact_record *record)
@@ -140,7 +146,7 @@ static uint32_t probes_compare(const struct probe_table *table, const struct pro
         altered |= PROBE_ALTERED_KEY;
     if (!probes_bytes_equal(record->value, record->value_len, value))
         altered |= PROBE_ALTERED_VALUE;
-    if (!dv_streq(have, want))
+    if (!dv_streq(have, want) || !probes_header_is(record, PROBE_HEADER_RUN, table->run) || !probes_header_is(record, PROBE_HEADER_ID, id))
         altered |= PROBE_ALTERED_HEADER;
     if (record->partition != probe->partition)
         altered |= PROBE_ALTERED_PARTITION;
@@ -168,17 +174,30 @@ static void probes_compare_times(const struct probe_table *table, struct probe *
         far->altered |= PROBE_ALTERED_TIMESTAMP;
 }
 
+/* By its header, or by its key where somebody took the headers away; NULL: it is none of the probes. */
+static struct probe *probes_of(const struct probe_table *table, const struct fact_record *record, bool *ours)
+{
+    char run[16], id[PROBE_ID_MAX], prefix[64];
+    size_t len = strlen(dv_format(prefix, sizeof prefix, PROBE_KEY_PREFIX, table->run));
+    bool by_key =
+        record->key != NULL && record->key_len > len && record->key_len - len < sizeof id && memcmp(record->key, prefix, len) == 0;
+    probes_header_text(record, PROBE_HEADER_RUN, run, sizeof run);
+    probes_header_text(record, PROBE_HEADER_ID, id, sizeof id);
+    *ours = by_key || dv_streq(run, table->run);
+    struct probe *probe = dv_streq(run, table->run) ? probes_by_id(table, id) : NULL;
+    if (probe != NULL || !by_key)
+        return probe;
+    memcpy(id, record->key + len, record->key_len - len);
+    id[record->key_len - len] = '\0';
+    return probes_by_id(table, id);
+}
+
 void probes_see(struct probe_table *table, enum model_side side, const struct fact_record *record, int64_t now_ms)
 {
-    char run[16];
-    char id[PROBE_ID_MAX];
-    probes_header_text(record, PROBE_HEADER_RUN, run, sizeof run);
-    if (!dv_streq(run, table->run))
-        return;
-    probes_header_text(record, PROBE_HEADER_ID, id, sizeof id);
-    struct probe *probe = probes_by_id(table, id);
+    bool ours = false;
+    struct probe *probe = probes_of(table, record, &ours);
     if (probe == NULL) {
-        table->foreign[side]++;
+        table->foreign[side] += ours;
         return;
     }
     struct probe_copies *copies = &probe->on[side];

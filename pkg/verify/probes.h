@@ -8,6 +8,7 @@
 #include "model/facts.h"
 #include "model/status.h"
 
+#define PROBE_KEY_PREFIX "distverify/%s/" /* run */
 #define PROBE_HEADER_RUN "distverify-run"
 #define PROBE_HEADER_ID "distverify-probe"
 #define PROBE_HEADER_HASH "distverify-hash"

@@ -370,6 +370,7 @@ const struct verify_row verify_early_rows[] = {
     ROW(NULL, values_changed, nothing, OUT_STOP, ValuesChanged, NULL),
     ROW(NULL, connector_unexpected, nothing, OUT_STOP, UnexpectedConnectorRunning, NULL),
     ROW(NULL, records_deleted, nothing, OUT_STOP, TopicUnsuitable, NULL),
+    ROW(NULL, log_cut_off, nothing, OUT_STOP, TopicUnsuitable, NULL),
     ROW(NULL, partitions_changed, nothing, OUT_STOP, TopicUnsuitable, NULL),
     ROW(NULL, group_active, nothing, OUT_STOP, GroupActive, NULL),
     ROW(NULL, acls_open, nothing, OUT_WAIT, None, NULL),
@@ -386,6 +387,7 @@ const struct verify_row verify_early_rows[] = {
     ROW(NULL, transaction_open, nothing, OUT_STOP, OpenTransaction, NULL),
     ROW(NULL, record_altered, nothing, OUT_STOP, RecordAltered, NULL),
     ROW(NULL, extra_watched, nothing, OUT_WAIT, None, NULL),
+    ROW(NULL, values_open, nothing, OUT_WAIT, None, NULL),
 };
 const size_t verify_early_row_count = sizeof verify_early_rows / sizeof verify_early_rows[0];
 

@@ -186,8 +186,9 @@ struct verify_memory {
     unsigned probes_generation; /* raised to read the topic again */
     int64_t logs_since_wall_ms; /* findings count from here */
     int64_t reread_ms;
-    int64_t dirty_ms;    /* since when a log line is there that is not clean; 0: none is */
-    uint64_t abort_told; /* hash of an abort annotation that names another run, once that was told */
+    int64_t values_gone_ms[MODEL_SIDES]; /* since when the values\' object or key is not there; 0: it is */
+    int64_t dirty_ms;                    /* since when a log line is there that is not clean; 0: none is */
+    uint64_t abort_told;                 /* hash of an abort annotation that names another run, once that was told */
 };
 
 /* ---------------------------------------------------------------- snapshot and plan */

@@ -91,22 +91,27 @@ static void filters(void **state)
     int64_t now = dv_clock_now().wall_ms, from[1] = {0};
     lab_topic(topic, 1, NULL);
     struct fact_header mine = {(char[]){"run"}, (unsigned char[]){"r1"}, 2}, other = {(char[]){"run"}, (unsigned char[]){"r11"}, 3};
-    struct fact_record records[5] = {lab_record(0, now, "a", "1"), lab_record(0, now, "group-1", "topic-1"),
+    struct fact_record records[6] = {lab_record(0, now, "a", "1"),
+                                     lab_record(0, now, "group-1", "topic-1"),
                                      lab_record(0, now, "x", "{\"g\":\"group-1\",\"t\":\"topic-1\"}"),
-                                     lab_record(0, now, "group-11", "topic-1"), lab_record(0, now, "b", "2")};
+                                     lab_record(0, now, "group-11", "topic-1"),
+                                     lab_record(0, now, "b", "2"),
+                                     lab_record(0, now, "r1/5", "its headers were taken away")};
     records[0].headers = &mine;
     records[0].header_count = 1;
     records[4].headers = &other;
     records[4].header_count = 1;
-    (void)lab_produce(lab, ADMIN, topic, records, 5);
-    struct port_reader by_header = {.topic = topic, .from = from, .partitions = 1, .header = "run", .header_value = "r1"};
+    (void)lab_produce(lab, ADMIN, topic, records, 6);
+    struct port_reader by_header = {
+        .topic = topic, .from = from, .partitions = 1, .header = "run", .header_value = "r1", .key_prefix = "r1/"};
     struct port_reader by_needle = {.topic = topic, .from = from, .partitions = 1, .needle = {"group-1", "topic-1"}};
     lab->port.read(lab->port.impl, ADMIN, 50, &by_header);
     lab->port.read(lab->port.impl, ADMIN, 51, &by_needle);
-    assert_int_equal(records_position(lab, 50, 0)->offsets->high[0], 5);
+    assert_int_equal(records_position(lab, 50, 0)->offsets->high[0], 6);
     (void)records_position(lab, 51, 0);
-    assert_int_equal(records_count(lab, PORT_KAFKA_RECORD, 50), 1);
+    assert_int_equal(records_count(lab, PORT_KAFKA_RECORD, 50), 2);
     assert_int_equal(records_nth(lab, 50, 0)->offset, 0);
+    assert_int_equal(records_nth(lab, 50, 1)->offset, 5);
     assert_int_equal(records_count(lab, PORT_KAFKA_RECORD, 51), 2);
     assert_int_equal(records_nth(lab, 51, 0)->offset, 1);
     assert_int_equal(records_nth(lab, 51, 1)->offset, 2);

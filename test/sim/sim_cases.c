@@ -171,6 +171,7 @@ const struct sim_case sim_cases[] = {
     FAILED("altered-key", "a:md.alter=1", "RecordAltered", "MessagesAtoB", "11100", "01000", "key"),
     FAILED("altered-value", "b:md.alter=2", "RecordAltered", "MessagesBothWays", "11100", "11100", "value"),
     FAILED("altered-header", "a:md.alter=3", "RecordAltered", "MessagesAtoB", "11100", "01000", "header"),
+    FAILED("altered-headers-gone", "a:md.alter=6", "RecordAltered", "MessagesAtoB", "11100", "01000", "header"),
     FAILED("altered-timestamp", "a:md.alter=4", "RecordAltered", "MessagesAtoB", "11100", "01000", "timestamp"),
     FAILED("altered-partition", "b:md.alter=5", "RecordAltered", "MessagesBothWays", "11100", "11100", "partition"),
     FAILED("stalled", "a:md.stall=1", "DistributionStalled", "MessagesAtoB", "11100", "01000", "stands still"),

@@ -61,7 +61,7 @@ struct world_reader {
     port_id id;
     uint64_t epoch;
     int cluster;
-    char *topic, *header, *header_value, *needle[2];
+    char *topic, *header, *header_value, *key_prefix, *needle[2];
     int32_t partitions;
     int64_t next[WORLD_PARTITIONS_MAX], high[WORLD_PARTITIONS_MAX];
     bool pumping, told, troubled;
@@ -96,7 +96,8 @@ enum world_alter {
     WORLD_ALTER_VALUE,
     WORLD_ALTER_HEADER,
     WORLD_ALTER_TIMESTAMP,
-    WORLD_ALTER_PARTITION
+    WORLD_ALTER_PARTITION,
+    WORLD_ALTER_HEADERS_GONE
 };
 
 /* Faults and manners of one side; set by name, see world_faults.c. */

@@ -259,6 +259,11 @@ static void connect_alter(struct fact_record *record, enum world_alter how)
         break;
     case WORLD_ALTER_VALUE: record->value[record->value_len - 1] = ' '; break;
     case WORLD_ALTER_HEADER: world_header_set(record, PROBE_HEADER_HASH, "0", 1); break;
+    case WORLD_ALTER_HEADERS_GONE:
+        for (size_t i = 0; i < record->header_count; i++)
+            if (dv_starts_with(record->headers[i].name, "distverify-"))
+                record->headers[i].name[0] = 'x';
+        break;
     case WORLD_ALTER_TIMESTAMP: record->timestamp_ms += 1; break;
     case WORLD_ALTER_PARTITION: record->partition = (record->partition + 1) % WORLD_PARTITIONS; break;
     }

@@ -28,7 +28,9 @@ static bool reader_passes(const struct world_reader *reader, const struct fact_r
 {
     if (reader->header != NULL) {
         const struct fact_header *header = world_header(record, reader->header);
-        if (header == NULL || header->len != strlen(reader->header_value) || memcmp(header->value, reader->header_value, header->len) != 0)
+        size_t len = strlen(reader->header_value), prefix = strlen(reader->key_prefix);
+        bool by_header = header != NULL && header->len == len && memcmp(header->value, reader->header_value, len) == 0;
+        if (!by_header && (record->key_len < prefix || memcmp(record->key, reader->key_prefix, prefix) != 0))
             return false;
     }
     for (int i = 0; i < 2; i++)
@@ -127,6 +129,7 @@ void world_reader_start(struct world *world, int cluster, port_id id, const stru
     reader->topic = dv_strdup(request->topic);
     reader->header = dv_strdup(request->header);
     reader->header_value = dv_strdup(request->header_value);
+    reader->key_prefix = dv_strdup(request->key_prefix);
     reader->needle[0] = dv_strdup(request->needle[0]);
     reader->needle[1] = dv_strdup(request->needle[1]);
     reader->partitions = request->partitions < WORLD_PARTITIONS_MAX ? request->partitions : WORLD_PARTITIONS_MAX;
@@ -141,6 +144,7 @@ static void reader_free(struct world *world, struct world_reader *reader)
     free(reader->topic);
     free(reader->header);
     free(reader->header_value);
+    free(reader->key_prefix);
     free(reader->needle[0]);
     free(reader->needle[1]);
     free(reader);

@@ -352,6 +352,14 @@ static inline size_t scene_batch(struct scene *scene, enum model_side side, enum
     return run->batch_count - 1;
 }
 
+/* A record that lies in the log is read. */
+static inline void scene_read(struct scene *scene, enum model_side side, const struct fact_record *record)
+{
+    int64_t *end = &scene->side[side].test_log.high[record->partition];
+    *end = *end <= record->offset ? record->offset + 1 : *end;
+    probes_see(&scene->probes, side, record, scene->s.now.mono_ms);
+}
+
 /* One copy of every record of a batch, at offset, offset + 1, ... of each partition, with copy flags (NULL: none). */
 static inline void scene_see(struct scene *scene, size_t batch, enum model_side side, int64_t offset, const char *flags)
 {
@@ -366,7 +374,7 @@ static inline void scene_see(struct scene *scene, size_t batch, enum model_side 
             record->headers[record->header_count++] =
                 (struct fact_header){.name = dv_strdup(PROBE_COPY_FLAGS), .value = (unsigned char *)dv_strdup(flags), .len = strlen(flags)};
         }
-        probes_see(&scene->probes, side, record, scene->s.now.mono_ms);
+        scene_read(scene, side, record);
     }
     probes_records_free(records, count);
 }

@@ -27,7 +27,7 @@ static void again_one(struct scene *scene, size_t batch, enum model_side side, i
     int32_t per = scene->probes.batches[batch].per_partition;
     struct fact_record *record = &records[partition * per + sequence];
     record->offset = 951 + sequence;
-    probes_see(&scene->probes, side, record, scene->s.now.mono_ms);
+    scene_read(scene, side, record);
     probes_records_free(records, count);
 }
 

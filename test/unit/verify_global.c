@@ -145,9 +145,23 @@ static void values_gone_now(struct scene *scene)
     scene->side[MODEL_B].values.found = scene->side[MODEL_B].values.key_found = false;
 }
 
+static void values_gone_for_good(struct scene *scene)
+{
+    values_gone_now(scene);
+    scene->memory.values_gone_ms[MODEL_B] = scene->s.now.mono_ms - 30000;
+}
+
 static void key_gone(struct scene *scene)
 {
     scene->side[MODEL_A].values.key_found = false;
+    scene->memory.values_gone_ms[MODEL_A] = scene->s.now.mono_ms - 30000;
+}
+
+/* What is at the end of a stage must not pass without values. */
+static void values_gone_at_the_end(struct scene *scene)
+{
+    values_gone_now(scene);
+    scene->memory.reread_ms = scene->s.now.mono_ms - 1000;
 }
 
 static void unreadable(struct scene *scene)
@@ -211,7 +225,10 @@ static void principal_not_there_yet(struct scene *scene)
 }
 
 static const struct scene_case values[] = {
-    {"gone", WAITS, values_gone_now, WANT_ERROR, REASON_ValuesNotFound,
+    {"gone for a moment", WAITS, values_gone_now, WANT_STEP, REASON_None, "Arrive"},
+    {"gone for a moment, at the end", STAGE_PERSISTED, "Done", values_gone_at_the_end, WANT_STEP, REASON_None, "Done"},
+    {"gone, in Preflight", STAGE_PREFLIGHT, "Look", values_gone_now, WANT_ERROR, REASON_ValuesNotFound, NULL},
+    {"gone", WAITS, values_gone_for_good, WANT_ERROR, REASON_ValuesNotFound,
      "dc2: ConfigMap kafka/dc2-values with the Distributor's values does not"},
     {"key gone", WAITS, key_gone, WANT_ERROR, REASON_ValuesNotFound, "has no key values.yaml"},
     {"unreadable", WAITS, unreadable, WANT_ERROR, REASON_ValuesInvalid, "line 3: what is this"},

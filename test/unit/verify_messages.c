@@ -566,6 +566,21 @@ static void again_partitions_added_on_both(struct scene *scene)
     scene->side[MODEL_B].test_log.fact.partitions = SCENE_PARTITIONS + 1;
 }
 
+/* A log end that was asked for after a record of ours was read, and lies before it. */
+static void again_made_anew(struct scene *scene)
+{
+    read_again_done(scene);
+    scene->side[MODEL_B].test_log.high[1] = 202;
+    scene_later(scene, 1);
+    scene_fresh(scene);
+}
+
+static void again_log_end_of_before(struct scene *scene)
+{
+    again_made_anew(scene);
+    scene->s.side[MODEL_B].stamp[VF_TEST_LOG].as_of_ms = scene->s.now.mono_ms - 1;
+}
+
 static void again_compacted(struct scene *scene)
 {
     read_again_done(scene);
@@ -590,6 +605,9 @@ static const struct scene_case again[] = {
      "topic distribution-test on dc1 has 3 partitions now, it had 2 when the run began"},
     {"partitions were added on both", STAGE_PERSISTED, "Counted", again_partitions_added_on_both, WANT_FAILED, REASON_TopicUnsuitable,
      NULL},
+    {"topic made anew", STAGE_LAG_DRAINED, "Counted", again_made_anew, WANT_FAILED, REASON_TopicUnsuitable,
+     "partition 1 of topic distribution-test on dc2 ends at offset 202, before a record of this run (202)"},
+    {"a log end of before", STAGE_LAG_DRAINED, "Counted", again_log_end_of_before, WANT_STAGE, REASON_None, NULL},
     {"compacted by now", STAGE_LAG_DRAINED, "Counted", again_compacted, WANT_FAILED, REASON_TopicUnsuitable, "on dc2 is compacted"},
     {"compacted in the end", STAGE_PERSISTED, "Counted", again_compacted, WANT_FAILED, REASON_TopicUnsuitable, "on dc2 is compacted"},
     {"topic gone", STAGE_LAG_DRAINED, "Counted", again_topic_gone, WANT_FAILED, REASON_TopicNotFound, "does not exist on dc2"},

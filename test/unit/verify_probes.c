@@ -154,6 +154,27 @@ static void add_header(struct fact_record *record)
     record->header_count = 4;
 }
 
+static void drop_headers(struct fact_record *record)
+{
+    for (size_t i = 0; i < record->header_count; i++)
+        record->headers[i].name[0] = 'x';
+}
+
+static void drop_run(struct fact_record *record)
+{
+    record->headers[0].name[0] = 'x';
+}
+
+static void drop_id(struct fact_record *record)
+{
+    record->headers[1].name[0] = 'x';
+}
+
+static void alter_run(struct fact_record *record)
+{
+    record->headers[0].value[0] ^= 1;
+}
+
 static void alterations_are_told_apart(void **state)
 {
     (void)state;
@@ -168,6 +189,10 @@ static void alterations_are_told_apart(void **state)
         {alter_hash, PROBE_ALTERED_HEADER},
         {null_hash, PROBE_ALTERED_HEADER},
         {drop_hash, PROBE_ALTERED_HEADER},
+        {drop_headers, PROBE_ALTERED_HEADER},
+        {drop_run, PROBE_ALTERED_HEADER},
+        {drop_id, PROBE_ALTERED_HEADER},
+        {alter_run, PROBE_ALTERED_HEADER},
         {alter_time, PROBE_ALTERED_TIMESTAMP},
         {alter_partition, PROBE_ALTERED_PARTITION},
         {add_header, 0},
