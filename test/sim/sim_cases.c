@@ -48,6 +48,7 @@ const struct sim_case sim_cases[] = {
            "topic.noise=20; b:topic.noise=20; @MessagesBothWays.Settle topic.noise=5; @Persisted.MovedA b:topic.noise=5"),
     PASSED("healthy-others-in-group-before", "group.set=1; b:group.set=2"),
     PASSED("healthy-comment-edited", "@MessagesBothWays.Settle a:values.comment"),
+    PASSED("healthy-values-replaced", "@MessagesAtoB.Arrive a:values.replaced=900; @OffsetsAtoB.Before b:values.replaced=25000"),
     PASSED("healthy-replayed", "topic.noise=200; b:topic.noise=200; a:md.delay=100; b:md.delay=100"),
     PASSED("healthy-one-behind", "b:oc.behind=1; a:oc.behind=1"),
     PASSED("take-over", "a:values.on; b:values.on; spec=takeOver:true"),

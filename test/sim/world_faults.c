@@ -269,6 +269,40 @@ static void fault_values_remove(const struct fault *f)
                  f->side == 0 ? "dc1-distributor-values" : "dc2-distributor-values");
 }
 
+struct fault_values {
+    int server;
+    bool secret;
+    json_t *object;
+};
+
+static void fault_values_back(struct world *world, void *arg)
+{
+    struct fault_values *away = arg;
+    world_put(world, away->server, away->secret ? "secrets" : "configmaps", json_incref(away->object), "argocd");
+}
+
+static void fault_values_drop(void *arg)
+{
+    json_decref(((struct fault_values *)arg)->object);
+    free(arg);
+}
+
+/* An applier that replaces the object: another one with the same text, so many milliseconds later. */
+static void fault_values_replaced(const struct fault *f)
+{
+    struct fault_values *away = dv_alloc(sizeof *away);
+    const char *plural = fault_dist(f)->secret ? "secrets" : "configmaps";
+    const char *name = f->side == 0 ? "dc1-distributor-values" : "dc2-distributor-values";
+    *away = (struct fault_values){.server = fault_dist(f)->server, .secret = fault_dist(f)->secret};
+    away->object = json_deep_copy(world_get(f->world, away->server, plural, name));
+    json_t *meta = json_object_get(away->object, "metadata");
+    json_object_del(meta, "uid");
+    json_object_del(meta, "resourceVersion");
+    json_object_del(meta, "managedFields");
+    world_remove(f->world, away->server, plural, name);
+    world_after(f->world, f->number, fault_values_back, fault_values_drop, away);
+}
+
 static void fault_values_no_key(const struct fault *f)
 {
     json_t *object = world_get(f->world, fault_dist(f)->server, fault_dist(f)->secret ? "secrets" : "configmaps",
@@ -542,6 +576,7 @@ static const struct {
     {"values.template", fault_values_template},
     {"values.text", fault_values_text},
     {"values.remove", fault_values_remove},
+    {"values.replaced", fault_values_replaced},
     {"values.noKey", fault_values_no_key},
     {"values.on", fault_values_on},
     {"values.edit", fault_values_edit},
