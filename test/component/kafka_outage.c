@@ -166,7 +166,7 @@ static void a_broker_that_restarts(void **state)
     outage_broker("start");
     assert_int_equal(down.kind, DV_ERR_UNREACHABLE);
     assert_true(down.retry);
-    assert_non_null(strstr(down.text, "refused"));
+    assert_non_null(strstr(down.text, "refuses the connection"));
     assert_non_null(trouble);
     lab_bad(trouble, DV_ERR_UNREACHABLE, "cannot be reached");
     event = lab_wait(lab, PORT_KAFKA_PRODUCED, 60, at, 60000);
