@@ -278,7 +278,8 @@ struct fault_values {
 static void fault_values_back(struct world *world, void *arg)
 {
     struct fault_values *away = arg;
-    world_put(world, away->server, away->secret ? "secrets" : "configmaps", json_incref(away->object), "argocd");
+    world_put(world, away->server, away->secret ? "secrets" : "configmaps", away->object, "argocd");
+    free(away);
 }
 
 static void fault_values_drop(void *arg)
