@@ -104,6 +104,12 @@ bool dv_strlcpy(char *dst, const char *src, size_t size)
     return whole;
 }
 
+void dv_list_add(char *list, size_t size, const char *item)
+{
+    size_t used = strlen(list);
+    (void)dv_format(list + used, size - used, "%s%s", used > 0 ? ", " : "", item);
+}
+
 bool dv_shorten(char *dst, const char *src, size_t size)
 {
     bool whole = dv_strlcpy(dst, src, size);

@@ -22,6 +22,8 @@ bool dv_ends_with(const char *text, const char *suffix);
 bool dv_strlcpy(char *dst, const char *src, size_t size);
 /* As dv_strlcpy, but a text that does not fit ends in "...", after a whole word where one ends in its second half. */
 bool dv_shorten(char *dst, const char *src, size_t size);
+/* Appends to "a, b, c", cut where it does not fit. */
+void dv_list_add(char *list, size_t size, const char *item);
 /* dst must not overlap the arguments; cuts at size - 1. Returns dst. */
 char *dv_format(char *dst, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Makes text valid UTF-8 in place: a character that was cut at the end is dropped, other bytes that belong to none become '?'. Returns

@@ -20,8 +20,7 @@ static bool filter_header(const struct kafka_filter *filter, const struct fact_r
 
 static bool filter_key(const struct kafka_filter *filter, const struct fact_record *record)
 {
-    size_t len = filter->key_prefix != NULL ? strlen(filter->key_prefix) : 0;
-    return len > 0 && record->key != NULL && record->key_len >= len && memcmp(record->key, filter->key_prefix, len) == 0;
+    return filter->key_prefix != NULL && fact_bytes_begin(record->key, record->key_len, filter->key_prefix);
 }
 
 static bool filter_needle(const char *needle, const struct fact_record *record)

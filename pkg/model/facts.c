@@ -118,6 +118,12 @@ static bool fact_is_name_byte(unsigned char byte)
            byte == '-';
 }
 
+bool fact_bytes_begin(const unsigned char *bytes, size_t len, const char *prefix)
+{
+    size_t want = strlen(prefix);
+    return bytes != NULL && len >= want && memcmp(bytes, prefix, want) == 0;
+}
+
 bool fact_bytes_contain(const unsigned char *bytes, size_t len, const char *needle)
 {
     size_t want = needle ? strlen(needle) : 0;

@@ -234,5 +234,6 @@ void fact_record_clear(struct fact_record *record); /* frees what it holds, not 
 
 /* True when needle stands in the bytes as a whole string: not preceded or followed by a letter, digit, '.', '_' or '-'. */
 bool fact_bytes_contain(const unsigned char *bytes, size_t len, const char *needle);
+bool fact_bytes_begin(const unsigned char *bytes, size_t len, const char *prefix); /* bytes may be NULL */
 
 #endif

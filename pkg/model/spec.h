@@ -54,6 +54,11 @@ struct model_values_target {
     char *key;
 };
 
+static inline const char *model_values_kind(const struct model_values_target *target)
+{
+    return target->secret ? "Secret" : "ConfigMap";
+}
+
 struct model_distributor {
     char *connect; /* KafkaConnect name */
     char **principals;

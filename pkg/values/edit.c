@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 
-#define VALUES_PATH_TEXT 200
 #define VALUES_KEY_MAX 500 /* bytes; YAML wants a key and its colon within 1024 characters */
 
 static bool values_key_usable(const char *key)

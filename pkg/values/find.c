@@ -6,8 +6,6 @@
 
 #include "base/mem.h"
 
-#define VALUES_PATH_TEXT 200
-
 const char *values_node_noun(const struct values_node *node)
 {
     if (node->kind == VALUES_NODE_ALIAS)
@@ -142,7 +140,7 @@ int values_get_bool(const struct values_doc *doc, struct values_path path, bool 
 
 static int values_get_item(const struct values_walk *walk, const struct values_node *item, size_t number, char **out)
 {
-    const struct values_node *node = item->kind == VALUES_NODE_ALIAS ? item->target : item;
+    const struct values_node *node = values_node_real(item);
     char what[80];
     if (node->type == VALUES_STRING && memchr(node->text, '\0', node->text_len) == NULL) {
         *out = dv_strdup(node->text);

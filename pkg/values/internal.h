@@ -62,6 +62,7 @@ size_t values_node_line(const struct values_doc *doc, const struct values_node *
 bool values_text_blank(const struct values_doc *doc, size_t from, size_t to);          /* spaces and tabs only */
 /* The line end to use for a line put in at this place: that of the line before it. */
 const char *values_text_newline(const struct values_doc *doc, size_t at);
+#define VALUES_PATH_TEXT 200
 void values_path_text(struct values_path path, size_t count, char *out, size_t size);
 
 /* scan.c */
@@ -88,6 +89,11 @@ struct values_spot {
     const struct values_node *parent; /* the deepest that is there: a mapping or null; NULL: no document */
     size_t depth;                     /* keys of the path that are there */
 };
+/* What an alias points at; another node itself. */
+static inline const struct values_node *values_node_real(const struct values_node *node)
+{
+    return node->kind == VALUES_NODE_ALIAS ? node->target : node;
+}
 int values_find(const struct values_doc *doc, struct values_path path, bool writing, struct values_spot *spot, struct dv_err *err);
 const struct values_node *values_child(const struct values_node *map, const char *key); /* the value; NULL: no such key */
 const char *values_node_noun(const struct values_node *node);                           /* "a list", "a string" ... */

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 
-#define VALUES_PATH_TEXT 200
 #define VALUES_NEAR_KEY 64 /* bytes; longer keys are only compared for equality but for case and separators */
 
 static bool values_separator(char c)
@@ -101,11 +100,6 @@ struct values_near {
     const struct values_node *node;
 };
 
-static const struct values_node *values_real(const struct values_node *node)
-{
-    return node->kind == VALUES_NODE_ALIAS ? node->target : node;
-}
-
 /* What was found serves another path already: then it is not this one's. */
 static bool values_near_known(const struct values_near *near)
 {
@@ -119,7 +113,7 @@ static bool values_near_known(const struct values_near *near)
 /* A switch or list where the path ends, a mapping before. */
 static bool values_near_fits(const struct values_node *node, bool last)
 {
-    enum values_type type = values_real(node)->type;
+    enum values_type type = values_node_real(node)->type;
     return last ? type == VALUES_BOOL || type == VALUES_LIST || type == VALUES_NULL : type == VALUES_MAP;
 }
 
@@ -147,7 +141,7 @@ static bool values_near_rest(struct values_near *near, const struct values_node 
         return values_near_fits(node, true) && !values_near_known(near);
     if (!values_near_fits(node, false))
         return false;
-    for (const struct values_node *key = values_real(node)->first; key != NULL; key = key->next->next) {
+    for (const struct values_node *key = values_node_real(node)->first; key != NULL; key = key->next->next) {
         const char *wanted = near->path.keys[depth];
         if (key->kind != VALUES_NODE_SCALAR || (strcmp(key->text, wanted) != 0 && !values_key_near(wanted, key->text, 2)))
             continue;
@@ -219,7 +213,7 @@ static bool values_near_tail(struct values_near *near, const struct values_node 
             continue;
         for (size_t i = 0; i < count && node != NULL; i++) {
             near->keys[depth + i] = near->path.keys[from + i];
-            node = values_real(node)->type == VALUES_MAP ? values_child(values_real(node), near->keys[depth + i]) : NULL;
+            node = values_node_real(node)->type == VALUES_MAP ? values_child(values_node_real(node), near->keys[depth + i]) : NULL;
         }
         near->count = depth + count;
         near->node = node;

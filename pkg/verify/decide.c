@@ -239,23 +239,20 @@ static void decide_disable(struct turn *t)
 {
     struct model_switches want;
     enum model_reason unused = REASON_None;
-    int64_t patience = t->spec->stage_deadline_ms;
     bool off = turn_want(t, MODEL_B, &want) && turn_declared(t, MODEL_B, &want);
     bool runs = decide_still_runs(t);
     enum row_outcome outcome = intent_drive(t, &unused);
-    if (off && runs && outcome == OUT_GO)
-        patience = verify_arrival_ms(t->s);
+    bool going = off && runs && outcome == OUT_GO; /* it is off, and only its connector is still to go */
+    int64_t patience = going ? verify_arrival_ms(t->s) : t->spec->stage_deadline_ms;
     bool late = turn_step_age(t) >= patience;
-    if (!late && ((!off && outcome == OUT_WAIT) || (off && runs && outcome == OUT_GO))) {
-        turn_wake(t, t->m->step_since_ms + patience);
-        return;
-    }
-    if (!off && !late && outcome == OUT_GO) {
+    if (!late && !off && outcome == OUT_GO) {
         intent_values(t, MODEL_B);
         return;
     }
-    if (outcome == OUT_WAIT && !late)
-        return; /* the patch's answer is on its way */
+    if (!late && (going || outcome == OUT_WAIT)) {
+        turn_wake(t, t->m->step_since_ms + patience);
+        return;
+    }
     t->st->run.left[MODEL_B] = want;
     decide_disabled(t, off, runs);
 }

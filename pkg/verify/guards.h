@@ -46,6 +46,7 @@ bool plugin_not_listed(struct turn *t);
 bool flush_too_long(struct turn *t);
 bool cluster_same(struct turn *t);
 bool topic_not_found(struct turn *t);
+bool partitions_differ(struct turn *t, int32_t a, int32_t b); /* the test topic's, on A and on B */
 bool topic_unsuitable(struct turn *t);
 bool partitions_too_many(struct turn *t);
 bool group_not_empty(struct turn *t);

@@ -130,6 +130,14 @@ static const char *init_topic_flaw(const struct turn *t, const struct fact_topic
     return NULL;
 }
 
+bool partitions_differ(struct turn *t, int32_t a, int32_t b)
+{
+    if (a != b)
+        turn_say(t, "the test topic has %d partitions on %s and %d on %s; they must be equal", a, turn_name(t, MODEL_A), b,
+                 turn_name(t, MODEL_B));
+    return a != b;
+}
+
 bool topic_unsuitable(struct turn *t)
 {
     const struct fact_topic *topic[MODEL_SIDES] = {&t->s->side[MODEL_A].test_topic, &t->s->side[MODEL_B].test_topic};
@@ -140,11 +148,7 @@ bool topic_unsuitable(struct turn *t)
         turn_say(t, "topic %s on %s %s", turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), flaw);
         return true;
     }
-    if (!topic[0]->found || !topic[1]->found || topic[0]->partitions == topic[1]->partitions)
-        return false;
-    turn_say(t, "the test topic has %d partitions on %s and %d on %s; they must be equal", topic[0]->partitions, turn_name(t, MODEL_A),
-             topic[1]->partitions, turn_name(t, MODEL_B));
-    return true;
+    return topic[0]->found && topic[1]->found && partitions_differ(t, topic[0]->partitions, topic[1]->partitions);
 }
 
 bool partitions_too_many(struct turn *t)
@@ -177,12 +181,8 @@ bool group_not_empty(struct turn *t)
 
 static bool init_as_left(struct turn *t, enum model_side side)
 {
-    const struct verify_values *values = turn_side(t, side)->values;
     const struct model_run *run = &t->st->run;
-    for (int i = 0; i < MODEL_SWITCHES; i++)
-        if (values->declared[i] != (run->left[side].on[i] ? VERIFY_ON : VERIFY_OFF))
-            return false;
-    return run->have_left[side];
+    return run->have_left[side] && turn_undeclared(turn_side(t, side)->values, &run->left[side]) < 0;
 }
 
 bool distribution_on(struct turn *t)

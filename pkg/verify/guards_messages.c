@@ -93,8 +93,7 @@ bool log_cut_off(struct turn *t)
                 continue;
             turn_say(t,
                      "partition %d of topic %s on %s ends at offset %lld, before a record of this run (%lld): the topic was made anew or "
-                     "cut off; "
-                     "delete nothing during a run",
+                     "cut off; delete nothing during a run",
                      probe->partition, turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side),
                      (long long)facts->test_log->high[probe->partition], (long long)probe->on[side].last_offset);
             return true;
@@ -116,11 +115,8 @@ bool partitions_changed(struct turn *t)
             turn_cluster(t, (enum model_side)side)->topic, turn_name(t, (enum model_side)side), log[side]->partitions, run->partitions);
         return true;
     }
-    if (t->stage == STAGE_PREFLIGHT || log[MODEL_A] == NULL || log[MODEL_B] == NULL || log[MODEL_A]->partitions == log[MODEL_B]->partitions)
-        return false;
-    turn_say(t, "the test topic has %d partitions on %s and %d on %s; they must be equal", log[MODEL_A]->partitions, turn_name(t, MODEL_A),
-             log[MODEL_B]->partitions, turn_name(t, MODEL_B));
-    return true;
+    return t->stage != STAGE_PREFLIGHT && log[MODEL_A] != NULL && log[MODEL_B] != NULL &&
+           partitions_differ(t, log[MODEL_A]->partitions, log[MODEL_B]->partitions);
 }
 
 /* ---------------------------------------------------------------- counting */

@@ -12,7 +12,7 @@ static const char *values_object(const struct turn *t, enum model_side side, cha
 {
     const struct model_cluster *cluster = turn_cluster(t, side);
     const struct model_values_target *target = &cluster->distributor.values;
-    return dv_format(out, VALUES_WHERE, "%s %s/%s", target->secret ? "Secret" : "ConfigMap", cluster->ns, target->name);
+    return dv_format(out, VALUES_WHERE, "%s %s/%s", model_values_kind(target), cluster->ns, target->name);
 }
 
 /* ---------------------------------------------------------------- there, readable, changeable */
@@ -98,15 +98,13 @@ void tell_missing_switches(struct turn *t, enum model_side side)
     char list[400] = "";
     char path[160];
     char object[VALUES_WHERE];
-    size_t used = 0;
     for (int i = 0; i < MODEL_SWITCHES; i++) {
         if (turn_side(t, side)->values->declared[i] != VERIFY_ABSENT)
             continue;
         (void)model_path_text(&turn_cluster(t, side)->distributor.switches[i].path, path, sizeof path);
-        (void)dv_format(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", path);
-        used = strlen(list);
+        dv_list_add(list, sizeof list, path);
     }
-    if (used == 0)
+    if (list[0] == '\0')
         return;
     turn_note(t, "%s: not in the values yet and added when first written: %s", turn_name(t, side), list);
     turn_event(t, true, "SwitchesMissing",
@@ -122,25 +120,24 @@ static bool principals_list(const struct verify_values *values, const char *prin
     return false;
 }
 
-/* ---------------------------------------------------------------- as this run left them */
-
-static bool values_differs(const struct verify_values *values, const struct model_switches *from, int *which)
+/* First principal of the other side's Distributor that the values do not list; NULL: none, or they are not known. */
+static const char *principals_unlisted(const struct turn *t, enum model_side side)
 {
-    for (int i = 0; i < MODEL_SWITCHES; i++) {
-        if (values->declared[i] == (from->on[i] ? VERIFY_ON : VERIFY_OFF))
-            continue;
-        *which = i;
-        return true;
-    }
-    return false;
+    const struct verify_values *values = turn_side(t, side)->values;
+    const struct model_distributor *other = &turn_cluster(t, model_far(side))->distributor;
+    for (size_t i = 0; values != NULL && i < other->principal_count; i++)
+        if (!values->principals_readable || !principals_list(values, other->principals[i]))
+            return other->principals[i];
+    return NULL;
 }
+
+/* ---------------------------------------------------------------- as this run left them */
 
 /* A patch whose answer was lost shows as what the step wants. */
 static bool values_as_wanted(struct turn *t, enum model_side side, const struct verify_values *values)
 {
     struct model_switches want;
-    int unused = 0;
-    return turn_want(t, side, &want) && !values_differs(values, &want, &unused);
+    return turn_want(t, side, &want) && turn_undeclared(values, &want) < 0;
 }
 
 /* From the first write on this run answers for a side's values. */
@@ -161,15 +158,13 @@ static bool values_moved(struct turn *t, bool reverted)
     const struct model_run *run = &t->st->run;
     for (int side = 0; side < MODEL_SIDES; side++) {
         const struct verify_values *values = t->s->side[side].values;
-        int which = 0;
-        int unused = 0;
         bool open = run->intent.kind == INTENT_VALUES && run->intent.side == (enum model_side)side;
-        if (values == NULL || !values->readable || !values_answers_for(t, (enum model_side)side) || !run->have_left[side] || open ||
-            !values_differs(values, &run->left[side], &which))
+        if (values == NULL || !values->readable || !values_answers_for(t, (enum model_side)side) || !run->have_left[side] || open)
             continue;
-        if (values_as_wanted(t, (enum model_side)side, values))
+        int which = turn_undeclared(values, &run->left[side]);
+        if (which < 0 || values_as_wanted(t, (enum model_side)side, values))
             continue;
-        bool as_before = run->have_before[side] && !values_differs(values, &run->before[side], &unused);
+        bool as_before = run->have_before[side] && turn_undeclared(values, &run->before[side]) < 0;
         if (as_before != reverted)
             continue;
         char object[VALUES_WHERE];
@@ -191,19 +186,14 @@ static bool values_principal_gone(struct turn *t)
 {
     char path[PRINCIPALS_PATH_TEXT], object[VALUES_WHERE];
     EACH_SIDE (side) {
-        const struct verify_values *values = t->s->side[side].values;
-        enum model_side far = model_far((enum model_side)side);
-        const struct model_distributor *other = &turn_cluster(t, far)->distributor;
-        if (values == NULL || !values->readable || !values_answers_for(t, (enum model_side)side))
+        const char *gone = values_answers_for(t, (enum model_side)side) ? principals_unlisted(t, (enum model_side)side) : NULL;
+        if (gone == NULL || !turn_side(t, (enum model_side)side)->values->readable)
             continue;
-        for (size_t i = 0; i < other->principal_count; i++) {
-            if (values->principals_readable && principals_list(values, other->principals[i]))
-                continue;
-            turn_say(t, "%s: %s in %s no longer lists %s, the Distributor of %s; last changed by field manager \"%s\"",
-                     turn_name(t, (enum model_side)side), principals_path(t, (enum model_side)side, path),
-                     values_object(t, (enum model_side)side, object), other->principals[i], turn_name(t, far), values_manager(values));
-            return true;
-        }
+        turn_say(t, "%s: %s in %s no longer lists %s, the Distributor of %s; last changed by field manager \"%s\"",
+                 turn_name(t, (enum model_side)side), principals_path(t, (enum model_side)side, path),
+                 values_object(t, (enum model_side)side, object), gone, turn_name(t, model_far((enum model_side)side)),
+                 values_manager(turn_side(t, (enum model_side)side)->values));
+        return true;
     }
     return false;
 }
@@ -248,17 +238,10 @@ static void principals_say(struct turn *t, const char *principal)
 
 bool principal_not_listed(struct turn *t)
 {
-    const struct verify_values *values = turn_side(t, t->near)->values;
-    const struct model_distributor *far = &turn_cluster(t, t->far)->distributor;
-    if (values == NULL)
-        return false;
-    for (size_t i = 0; i < far->principal_count; i++) {
-        if (values->principals_readable && principals_list(values, far->principals[i]))
-            continue;
-        principals_say(t, far->principals[i]);
-        return true;
-    }
-    return false;
+    const char *principal = principals_unlisted(t, t->near);
+    if (principal != NULL)
+        principals_say(t, principal);
+    return principal != NULL;
 }
 
 void own_principal_note(struct turn *t)

@@ -10,14 +10,6 @@
 
 /* ---------------------------------------------------------------- fingerprint */
 
-static const struct verify_connector *lifecycle_connector(const struct verify_side *facts, const char *name)
-{
-    for (size_t i = 0; i < facts->connector_count; i++)
-        if (dv_streq(facts->connectors[i].fact->name, name))
-            return &facts->connectors[i];
-    return NULL;
-}
-
 /* Switches, principals, connector class, config and tasksMax of both sides: what a pass vouches for. */
 static bool lifecycle_fingerprint(const struct verify_snapshot *s, char out[17])
 {
@@ -31,7 +23,7 @@ static bool lifecycle_fingerprint(const struct verify_snapshot *s, char out[17])
             hash = dv_hash64(hash, facts->values->principals[i], strlen(facts->values->principals[i]) + 1);
         for (int c = 0; c < MODEL_CONNECTORS; c++) {
             const char *name = s->spec->cluster[side].distributor.switches[model_connector_switch((enum model_connector)c)].connector;
-            const struct verify_connector *connector = lifecycle_connector(facts, name);
+            const struct verify_connector *connector = turn_connector_named(facts, name);
             if (connector != NULL)
                 hash = dv_hash64(hash, &connector->fact->spec_hash, sizeof connector->fact->spec_hash);
         }
@@ -57,16 +49,14 @@ static const char *lifecycle_switch_text(enum verify_declared declared)
 static bool lifecycle_switch_moved(const struct verify_snapshot *s, const struct model_status *st, char *why, size_t size)
 {
     for (int side = 0; side < MODEL_SIDES; side++) {
-        const enum verify_declared *now = s->side[side].values->declared;
-        const bool *left = st->run.left[side].on;
-        for (int i = 0; i < MODEL_SWITCHES; i++) {
-            if (!st->run.have_left[side] || now[i] == (left[i] ? VERIFY_ON : VERIFY_OFF))
-                continue;
-            (void)dv_format(why, size, "switch %s of %s is %s in the values, it was %s when the run passed",
-                            model_switch_name((enum model_switch)i), s->spec->cluster[side].name, lifecycle_switch_text(now[i]),
-                            left[i] ? "on" : "off");
-            return true;
-        }
+        const struct model_switches *left = &st->run.left[side];
+        int which = st->run.have_left[side] ? turn_undeclared(s->side[side].values, left) : -1;
+        if (which < 0)
+            continue;
+        (void)dv_format(why, size, "switch %s of %s is %s in the values, it was %s when the run passed",
+                        model_switch_name((enum model_switch)which), s->spec->cluster[side].name,
+                        lifecycle_switch_text(s->side[side].values->declared[which]), left->on[which] ? "on" : "off");
+        return true;
     }
     return false;
 }
@@ -79,7 +69,7 @@ static bool lifecycle_connector_gone(const struct verify_snapshot *s, const stru
         for (int c = 0; c < MODEL_CONNECTORS; c++) {
             enum model_switch sw = model_connector_switch((enum model_connector)c);
             const char *name = s->spec->cluster[side].distributor.switches[sw].connector;
-            if (!left->on[MODEL_SW_DISTRIBUTION] || !left->on[sw] || lifecycle_connector(&s->side[side], name) != NULL)
+            if (!left->on[MODEL_SW_DISTRIBUTION] || !left->on[sw] || turn_connector_named(&s->side[side], name) != NULL)
                 continue;
             (void)dv_format(why, size, "KafkaConnector %s of %s is gone", name, s->spec->cluster[side].name);
             return true;
@@ -96,7 +86,7 @@ static bool lifecycle_values_lost(const struct verify_snapshot *s, char *why, si
         const struct model_values_target *target = &s->spec->cluster[side].distributor.values;
         if (values == NULL || s->side[side].stamp[VF_VALUES].as_of_ms == 0 || (values->found && values->key_found && values->readable))
             continue;
-        (void)dv_format(why, size, "%.40s in %s %.60s of %.40s %s", target->key, target->secret ? "Secret" : "ConfigMap", target->name,
+        (void)dv_format(why, size, "%.40s in %s %.60s of %.40s %s", target->key, model_values_kind(target), target->name,
                         s->spec->cluster[side].name, values->found && values->key_found ? "cannot be read" : "is gone");
         return true;
     }
@@ -221,13 +211,13 @@ static void lifecycle_start(struct turn *t)
 /* "distribution, init, messageDistributor", "all", "nothing" */
 static void lifecycle_on(const struct model_switches *switches, char *out, size_t size)
 {
-    size_t used = 0, on = 0;
+    size_t on = 0;
     out[0] = '\0';
     for (int i = 0; i < MODEL_SWITCHES; i++) {
         if (!switches->on[i])
             continue;
-        (void)dv_format(out + used, size - used, "%s%s", on++ > 0 ? ", " : "", model_switch_name((enum model_switch)i));
-        used = strlen(out);
+        dv_list_add(out, size, model_switch_name((enum model_switch)i));
+        on++;
     }
     if (on == 0 || on == MODEL_SWITCHES)
         (void)dv_strlcpy(out, on == 0 ? "nothing" : "all", size);

@@ -137,16 +137,15 @@ static uint32_t probes_compare(const struct probe_table *table, const struct pro
     char key[96];
     char value[160];
     char want[17];
-    char have[20];
     uint32_t altered = 0;
     probes_texts(table, probe, id, key, value);
     probes_hash_text(value, want);
-    probes_header_text(record, PROBE_HEADER_HASH, have, sizeof have);
     if (!probes_bytes_equal(record->key, record->key_len, key))
         altered |= PROBE_ALTERED_KEY;
     if (!probes_bytes_equal(record->value, record->value_len, value))
         altered |= PROBE_ALTERED_VALUE;
-    if (!dv_streq(have, want) || !probes_header_is(record, PROBE_HEADER_RUN, table->run) || !probes_header_is(record, PROBE_HEADER_ID, id))
+    if (!probes_header_is(record, PROBE_HEADER_HASH, want) || !probes_header_is(record, PROBE_HEADER_RUN, table->run) ||
+        !probes_header_is(record, PROBE_HEADER_ID, id))
         altered |= PROBE_ALTERED_HEADER;
     if (record->partition != probe->partition)
         altered |= PROBE_ALTERED_PARTITION;
@@ -177,14 +176,13 @@ static void probes_compare_times(const struct probe_table *table, struct probe *
 /* By its header, or by its key where somebody took the headers away; NULL: it is none of the probes. */
 static struct probe *probes_of(const struct probe_table *table, const struct fact_record *record, bool *ours)
 {
-    char run[16], id[PROBE_ID_MAX], prefix[64];
+    char id[PROBE_ID_MAX], prefix[64];
     size_t len = strlen(dv_format(prefix, sizeof prefix, PROBE_KEY_PREFIX, table->run));
-    bool by_key =
-        record->key != NULL && record->key_len > len && record->key_len - len < sizeof id && memcmp(record->key, prefix, len) == 0;
-    probes_header_text(record, PROBE_HEADER_RUN, run, sizeof run);
+    bool by_header = probes_header_is(record, PROBE_HEADER_RUN, table->run);
+    bool by_key = fact_bytes_begin(record->key, record->key_len, prefix) && record->key_len > len && record->key_len - len < sizeof id;
+    *ours = by_header || by_key;
     probes_header_text(record, PROBE_HEADER_ID, id, sizeof id);
-    *ours = by_key || dv_streq(run, table->run);
-    struct probe *probe = dv_streq(run, table->run) ? probes_by_id(table, id) : NULL;
+    struct probe *probe = by_header ? probes_by_id(table, id) : NULL;
     if (probe != NULL || !by_key)
         return probe;
     memcpy(id, record->key + len, record->key_len - len);

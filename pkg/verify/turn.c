@@ -277,25 +277,32 @@ bool turn_wants_connector(const struct turn *t, enum model_side side, enum model
     return turn_want(t, side, &want) && want.on[MODEL_SW_DISTRIBUTION] && want.on[model_connector_switch(connector)];
 }
 
+int turn_undeclared(const struct verify_values *values, const struct model_switches *want)
+{
+    for (int i = 0; i < MODEL_SWITCHES; i++)
+        if (values->declared[i] != (want->on[i] ? VERIFY_ON : VERIFY_OFF))
+            return i;
+    return -1;
+}
+
 bool turn_declared(const struct turn *t, enum model_side side, const struct model_switches *want)
 {
     const struct verify_values *values = turn_side(t, side)->values;
-    if (values == NULL || !values->readable)
-        return false;
-    for (int i = 0; i < MODEL_SWITCHES; i++)
-        if (values->declared[i] != (want->on[i] ? VERIFY_ON : VERIFY_OFF))
-            return false;
-    return true;
+    return values != NULL && values->readable && turn_undeclared(values, want) < 0;
 }
 
-const struct verify_connector *turn_connector(const struct turn *t, enum model_side side, enum model_connector connector)
+const struct verify_connector *turn_connector_named(const struct verify_side *facts, const char *name)
 {
-    const struct verify_side *facts = turn_side(t, side);
-    const char *name = turn_cluster(t, side)->distributor.switches[model_connector_switch(connector)].connector;
     for (size_t i = 0; i < facts->connector_count; i++)
         if (dv_streq(facts->connectors[i].fact->name, name))
             return &facts->connectors[i];
     return NULL;
+}
+
+const struct verify_connector *turn_connector(const struct turn *t, enum model_side side, enum model_connector connector)
+{
+    return turn_connector_named(turn_side(t, side),
+                                turn_cluster(t, side)->distributor.switches[model_connector_switch(connector)].connector);
 }
 
 const struct fact_group *turn_group(const struct turn *t, enum model_side side, int which)

@@ -114,9 +114,12 @@ int64_t turn_undisturbed(const struct turn *t, int64_t since_ms);
 /* Switches wanted of a side in this step; false: nothing yet. */
 bool turn_want(const struct turn *t, enum model_side side, struct model_switches *out);
 bool turn_wants_connector(const struct turn *t, enum model_side side, enum model_connector connector);
+/* First switch that the values do not declare so; -1: they hold all of them. */
+int turn_undeclared(const struct verify_values *values, const struct model_switches *want);
 bool turn_declared(const struct turn *t, enum model_side side, const struct model_switches *want);
 /* Records that the question counts, its limit when there are as many or more; -1: asked for, not known yet. */
 int64_t turn_distance(struct turn *t, enum model_side side, const struct verify_distance *question);
+const struct verify_connector *turn_connector_named(const struct verify_side *facts, const char *name); /* NULL: not there */
 const struct verify_connector *turn_connector(const struct turn *t, enum model_side side, enum model_connector connector);
 const struct fact_group *turn_group(const struct turn *t, enum model_side side, int which);
 bool turn_group_hidden(const struct fact_group *group); /* listed but Dead: of the new protocol, and who is in it is not known */

@@ -28,9 +28,9 @@ static bool reader_passes(const struct world_reader *reader, const struct fact_r
 {
     if (reader->header != NULL) {
         const struct fact_header *header = world_header(record, reader->header);
-        size_t len = strlen(reader->header_value), prefix = strlen(reader->key_prefix);
+        size_t len = strlen(reader->header_value);
         bool by_header = header != NULL && header->len == len && memcmp(header->value, reader->header_value, len) == 0;
-        if (!by_header && (record->key_len < prefix || memcmp(record->key, reader->key_prefix, prefix) != 0))
+        if (!by_header && !fact_bytes_begin(record->key, record->key_len, reader->key_prefix))
             return false;
     }
     for (int i = 0; i < 2; i++)
