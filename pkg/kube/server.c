@@ -116,7 +116,6 @@ static void server_swap_link(struct kube_server *server, struct kube_link *link)
     kube_link_unref(server->link);
     server->link = link;
     server_rename(server);
-    server_end_old_streams(server);
 }
 
 /* The file may hold other credentials by now. One that is refused changes nothing: what we have goes on being used. */
@@ -176,6 +175,9 @@ static void request_done(void *arg, const struct http_answer *answer)
     if (answer->status == 401 && !request->retried && server_renew(server, request->link)) {
         request->retried = true;
         request_to_waiting(request);
+        /* Whoever hears that a stream ended may cancel this request too: it waits, and is not touched any more. */
+        if (server->link != NULL)
+            server_end_old_streams(server);
         server_kick(server);
         return;
     }
@@ -251,6 +253,7 @@ static int server_take_secret(struct kube_server *server, const char *text, size
     if (link == NULL)
         return -1;
     server_swap_link(server, link);
+    server_end_old_streams(server);
     return 0;
 }
 

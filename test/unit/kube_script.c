@@ -2,7 +2,8 @@
  *
  * {"why", "watch" | "call" | "log": what is asked, "exchanges": see http_script.h, "heard": what the sink hears in order, each
  * ["ITEM", name, resourceVersion] ["GONE", name] ["SYNCED"] ["TROUBLE", kind, part of the text] ["ANSWER", kind, status, part of the text]
- * ["LINES", text] ["LOG_END"], "gapsMs": least times between requests in order, "idle": requests beyond the script that stay open}
+ * ["LINES", text] ["LOG_END"], "gapsMs": least times between requests in order, "idle": requests beyond the script that stay open,
+ * "users": whom the kubeconfig names, and whom from the first SYNCED on}
  * Back-off is a tenth of the real one here.
  */
 #include "../support/kube_harness.h"
@@ -13,9 +14,12 @@
 struct playing {
     struct harness *h;
     struct script *script;
-    const json_t *wanted;
+    const json_t *wanted, *users;
     size_t idle;
+    char kubeconfig[32];
 };
+
+static struct playing *playing_now; /* for what is called without an argument of ours */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -143,6 +147,40 @@ static bool is_over(struct harness *h, void *arg)
            (h->count >= json_array_size(play->wanted) && script_is_over(play->script) && play->script->beyond >= play->idle);
 }
 
+static void write_kubeconfig(const struct playing *play, const char *user)
+{
+    FILE *file = fopen(play->kubeconfig, "w");
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "current-context: x\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]\n"
+                  "contexts: [{name: x, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {as: %s}}]\n",
+                  play->script->port, user != NULL ? user : "somebody");
+    (void)fclose(file);
+}
+
+static void play_open(struct playing *play)
+{
+    (void)dv_strlcpy(play->kubeconfig, "/tmp/kube-script-XXXXXX", sizeof play->kubeconfig);
+    int fd = mkstemp(play->kubeconfig);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    write_kubeconfig(play, json_string_value(json_array_get(play->users, 0)));
+    harness_open(play->h, play->kubeconfig);
+}
+
+static void change_user(struct harness *h, const struct port_kube_event *event)
+{
+    if (event->kind == PORT_KUBE_SYNCED && harness_count(h, PORT_KUBE_SYNCED, 0) == 1)
+        write_kubeconfig(playing_now, json_string_value(json_array_get(playing_now->users, 1)));
+}
+
+static void play_close(struct playing *play)
+{
+    (void)unlink(play->kubeconfig);
+    script_free(play->script);
+    harness_free(play->h);
+}
+
 static void play_case(const char *path, const char *name, void *arg)
 {
     const char *only = getenv("CASE");
@@ -151,19 +189,14 @@ static void play_case(const char *path, const char *name, void *arg)
     (void)arg;
     json_t *test = test_read_json(path);
     struct harness *h = harness_new();
-    struct playing play = {
-        .h = h, .wanted = json_object_get(test, "heard"), .idle = (size_t)json_integer_value(json_object_get(test, "idle"))};
+    struct playing play = {.h = h,
+                           .wanted = json_object_get(test, "heard"),
+                           .users = json_object_get(test, "users"),
+                           .idle = (size_t)json_integer_value(json_object_get(test, "idle"))};
     play.script = script_new(h->loop, json_object_get(test, "exchanges"));
-    char kubeconfig[] = "/tmp/kube-script-XXXXXX";
-    int fd = mkstemp(kubeconfig);
-    (void)dprintf(
-        fd,
-        "current-context: x\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]\ncontexts: [{name: x, context: {cluster: "
-        "c, user: u}}]\nusers: [{name: u, user: {as: somebody}}]\n",
-        play.script->port);
-    (void)close(fd);
-    harness_open(h, kubeconfig);
-    (void)unlink(kubeconfig);
+    playing_now = &play;
+    h->on_event = play.users != NULL ? change_user : NULL;
+    play_open(&play);
     begin(h, test);
     bool over = harness_wait(h, is_over, &play, 10000);
     harness_wait(h, NULL, NULL, 60); /* what should not come would come now */
@@ -173,8 +206,7 @@ static void play_case(const char *path, const char *name, void *arg)
                  play.script->problem);
     assert_int_equal(play.script->beyond, play.idle);
     check_gaps(name, play.script, json_object_get(test, "gapsMs"));
-    script_free(play.script);
-    harness_free(h);
+    play_close(&play);
     json_decref(test);
 }
 
@@ -184,11 +216,54 @@ static void scripted_cases(void **state)
     assert_true(test_each_entry(CASES, play_case, NULL) > 0);
 }
 
+/* ---------------------------------------------------------------- new credentials end a watch, and its subscriber stops another */
+
+static void stop_the_other(struct harness *h, const struct port_kube_event *event)
+{
+    if (event->kind == PORT_KUBE_TROUBLE && event->id == 1)
+        h->port->watch_stop(h->port->impl, 2);
+}
+
+static void a_refused_request_is_cancelled_over_its_renewal(void **state)
+{
+    (void)state;
+    static const char exchanges[] =
+        "[{\"target\": \"/api/v1/pods\", \"header\": \"Impersonate-User: first\", \"respond\": {\"json\": {\"kind\": \"PodList\","
+        "  \"apiVersion\": \"v1\", \"metadata\": {\"resourceVersion\": \"10\"}, \"items\": []}}},"
+        " {\"target\": \"/api/v1/pods\", \"header\": \"Impersonate-User: first\", \"respond\": {\"lines\": [], \"end\": \"hang\"}},"
+        " {\"target\": \"/api/v1/services\", \"header\": \"Impersonate-User: first\", \"respond\": {\"status\": 401, \"json\": {\"kind\": "
+        "  \"Status\", \"status\": \"Failure\", \"reason\": \"Unauthorized\", \"code\": 401}}},"
+        " {\"target\": \"/api/v1/pods\", \"query\": {\"watch\": \"1\"}, \"header\": \"Impersonate-User: second\", \"respond\": {\"lines\": "
+        "[{\"type\":"
+        "  \"ADDED\", \"object\": {\"kind\": \"Pod\", \"metadata\": {\"name\": \"a\", \"namespace\": \"demo\","
+        "  \"resourceVersion\": \"11\"}}}], \"end\": \"hang\"}}]";
+    json_t *list = json_loads(exchanges, 0, NULL);
+    json_t *users = json_pack("[s,s]", "first", "second");
+    assert_non_null(list);
+    struct playing play = {.h = harness_new(), .users = users};
+    play.script = script_new(play.h->loop, list);
+    play_open(&play);
+    play.h->on_event = stop_the_other;
+    play.h->port->watch(play.h->port->impl, 1, &(struct port_watch){.resource = {.group = "", .version = "v1", .plural = "pods"}});
+    assert_true(harness_expect(play.h, PORT_KUBE_SYNCED, 1, 1, NULL, 5000));
+    harness_wait(play.h, NULL, NULL, 100); /* until the watch is open */
+    write_kubeconfig(&play, "second");
+    play.h->port->watch(play.h->port->impl, 2, &(struct port_watch){.resource = {.group = "", .version = "v1", .plural = "services"}});
+    assert_true(harness_expect(play.h, PORT_KUBE_ITEM, 1, 1, "a", 5000));
+    assert_int_equal(harness_count(play.h, PORT_KUBE_TROUBLE, 1), 1);
+    assert_int_equal(harness_count(play.h, PORT_KUBE_TROUBLE, 2), 0);
+    assert_string_equal(play.script->problem, "");
+    play_close(&play);
+    json_decref(list);
+    json_decref(users);
+}
+
 int main(void)
 {
     (void)setenv("DISTVERIFY_PERIODS_DIV", "10", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scripted_cases),
+        cmocka_unit_test(a_refused_request_is_cancelled_over_its_renewal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
