@@ -2,7 +2,8 @@
  *
  * A followed log ends cleanly when its container ended, and also when something in between closed it; the pod's status says which. After
  * a cut the log is asked for again from the second of the last line, and lines up to that one are dropped: by the kubelet's timestamps,
- * of equal ones as many as were handed out before. After a refusal it is read once without following, which tells that it can be read. */
+ * of equal ones as many as were handed out before. Within a stream no line comes twice, and a node's clock may step back: there every
+ * line is handed out. After a refusal it is read once without following, which tells that it can be read. */
 #include "kube/podlog.h"
 
 #include <stdlib.h>
@@ -37,8 +38,10 @@ struct kube_logs {
     bool ended, clean;   /* its status says terminated; the last stream ended cleanly */
     bool opened;
     bool probe;        /* to the end of what is there, without following: an idle log that is followed answers nothing at all */
+    bool replay;       /* the stream may still bring lines that were handed out */
     int64_t last_ns;   /* timestamp of the last line handed out; 0: none */
-    size_t last_count; /* lines handed out with it */
+    int64_t high_ns;   /* highest one handed out */
+    size_t last_count; /* lines handed out with last_ns, one after the other */
     size_t to_skip;    /* of those, still to come in this stream */
     struct dv_err told;
 };
@@ -122,17 +125,20 @@ static void log_flush(struct kube_logs *log)
     dv_buf_free(&batch);
 }
 
+/* A replay comes in the order in which it was handed out and ends with the last line of then. A later timestamp than any before ends it
+ * too: the last line may have been rotated away. */
 static bool log_was_told(struct kube_logs *log, int64_t ns)
 {
-    if (ns < log->last_ns)
+    bool told = log->replay && ns <= log->high_ns && (ns != log->last_ns || log->to_skip > 0);
+    if (told && ns == log->last_ns)
+        log->replay = --log->to_skip > 0;
+    if (told)
         return true;
-    if (ns == log->last_ns && log->to_skip > 0) {
-        log->to_skip--;
-        return true;
-    }
-    log->to_skip = 0;
+    log->replay = false;
     log->last_count = ns == log->last_ns ? log->last_count + 1 : 1;
     log->last_ns = ns;
+    if (ns > log->high_ns)
+        log->high_ns = ns;
     return false;
 }
 
@@ -244,6 +250,7 @@ static void log_stream(struct kube_logs *log)
     log->opened = false;
     log->clean = false;
     log->probe = follow == NULL && !log->previous;
+    log->replay = log->last_ns > 0;
     log->to_skip = log->last_count;
     struct kube_request_spec spec = {.method = "GET",
                                      .target = dv_buf_text(&target),
