@@ -5,6 +5,7 @@
 
 #define BACKOFF_MIN_MS 500
 #define BACKOFF_MAX_MS 30000
+#define RETRY_AFTER_MAX_MS 60000 /* who asks for an hour would leave us blind for as long */
 
 int64_t kube_periods_div_from_env(void)
 {
@@ -29,5 +30,7 @@ int64_t kube_backoff_next(const struct kube *kube, struct kube_backoff *backoff,
     backoff->tries++;
     ms += (int64_t)(dv_random_u64() % (uint64_t)(ms / 2));
     ms = kube_period(kube, ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
+    if (retry_after_ms > RETRY_AFTER_MAX_MS)
+        retry_after_ms = RETRY_AFTER_MAX_MS;
     return ms > retry_after_ms ? ms : retry_after_ms;
 }

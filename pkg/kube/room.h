@@ -50,7 +50,8 @@ struct kube {
 int64_t kube_period(const struct kube *kube, int64_t ms);
 int64_t kube_periods_div_from_env(void);
 
-/* Between 0.5 s and 30 s, doubling, up to half more at random so that many clients spread; at least what the server asked for. */
+/* Between 0.5 s and 30 s, doubling, up to half more at random so that many clients spread; at least what the server asked for, of
+ * which a minute counts at most. */
 struct kube_backoff {
     unsigned int tries; /* set to 0 after a success */
 };

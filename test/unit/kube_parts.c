@@ -206,6 +206,7 @@ static void back_off(void **state)
         last = ms;
     }
     assert_int_equal(kube_backoff_next(&kube, &backoff, 60000), 60000);
+    assert_int_equal(kube_backoff_next(&kube, &backoff, 86399000), 60000);
 }
 
 int main(void)
