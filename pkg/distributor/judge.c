@@ -36,8 +36,8 @@ static bool judge_needs_person(const struct fact_connector *connector)
            (distributor_text_has(connector->cause, sentences) || distributor_text_has(connector->not_ready_reason, reasons));
 }
 
-/* Connect's REST API out of reach, or busy with a rebalance: clears by itself. Another answer of Connect does not, whatever it tells of
- * connections: it is about the connector. */
+/* Connect's REST API out of reach, busy with a rebalance, or without a leader of its own topic for the moment: clears by itself. Another
+ * answer of Connect does not, whatever it tells of connections: it is about the connector. */
 static bool judge_is_passing(const struct fact_connector *connector)
 {
     static const char *const reasons[] = {"TimeoutException",
@@ -48,7 +48,9 @@ static bool judge_is_passing(const struct fact_connector *connector)
                                           "ClosedChannelException",
                                           NULL};
     static const char *const answers[] = {
-        "returned 404", "returned 502", "returned 503", "returned 504", "Request timed out", "trying to forward REST request", NULL};
+        "returned 404", "returned 502", "returned 503", "returned 504", "Request timed out", "trying to forward REST request",
+        /* KafkaConfigBackingStore, DistributedHerder of Kafka 3 and 4 */
+        "Error writing connector configuration to Kafka", "Error writing target state to Kafka", "Failed to write to config topic", NULL};
     static const char *const sentences[] = {"Connection refused", "Connection reset", "onnection was closed", NULL};
     if (connector->conflict)
         return true;
