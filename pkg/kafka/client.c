@@ -71,12 +71,18 @@ static void client_fail(struct kafka_client *client, const struct dv_err *err)
 /* New bytes: what was made with the old ones ends. Records under way keep their producer until they are reported. */
 static void client_renew(struct kafka_client *client)
 {
+    struct kafka_op *op;
     client->renewed = true;
+    DL_FOREACH(client->ops, op)
+    {
+        if (op->fetch != NULL)
+            kafka_fetch_pause(op->fetch);
+    }
     for (int kind = 0; kind < KAFKA_HANDLES; kind++) {
         struct kafka_handle *handle = client->handle[kind];
         client->handle[kind] = NULL;
         if (handle != NULL && handle->outstanding > 0)
-            handle->fatal = true;
+            handle->fatal = handle->outdated = true;
         else
             kafka_handle_retire(handle);
     }
@@ -161,6 +167,13 @@ void kafka_client_refetch(struct kafka_client *client)
     *ticket = (struct kafka_ticket){.kafka = kafka, .client = client->id, .serial = client->fetch_serial};
     DL_APPEND(kafka->tickets, ticket);
     kafka->secrets.get(kafka->secrets.impl, client->ns, items, count, client_secrets_done, ticket);
+}
+
+bool kafka_client_rereads(struct kafka_client *client, int64_t trouble_ms)
+{
+    if (client->state != KAFKA_CLIENT_FETCHING && client->fetched_ms <= trouble_ms)
+        kafka_client_refetch(client);
+    return client->state == KAFKA_CLIENT_FETCHING || (client->state == KAFKA_CLIENT_FAILED && client->err.retry);
 }
 
 /* ---------------------------------------------------------------- life */

@@ -184,6 +184,12 @@ int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what wh
     return -1;
 }
 
+void kafka_err_lost(struct dv_err *err, struct kafka_where where)
+{
+    char place[400];
+    (void)dv_err_retry(err, DV_ERR_UNREACHABLE, "%s: the connection was given up for a new one", kafka_place(place, sizeof place, where));
+}
+
 bool kafka_err_unknown_effect(const struct dv_err *err)
 {
     return err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE || err->kind == DV_ERR_INTERNAL;

@@ -37,6 +37,8 @@ struct kafka_what {
 
 /* Fills err from librdkafka's code; detail is librdkafka's own text or NULL. Always returns -1. */
 int kafka_err(struct dv_err *err, struct kafka_where where, struct kafka_what what, rd_kafka_resp_err_t code, const char *detail);
+/* What was under way on a connection that was given up is worth asking again. */
+void kafka_err_lost(struct dv_err *err, struct kafka_where where);
 /* True for faults of the connection or of waiting: the effect of a write that ends so is unknown. */
 bool kafka_err_unknown_effect(const struct dv_err *err);
 bool kafka_err_credentials(const struct dv_err *err); /* AUTH or CERT */
@@ -129,6 +131,7 @@ struct kafka_handle {
     int64_t trouble_ms;
     size_t outstanding; /* PRODUCER: records without a report */
     bool fatal;         /* PRODUCER: a fatal error; ended when nothing is outstanding */
+    bool outdated;      /* PRODUCER: there are new credentials; a refusal says nothing of those */
     bool retired;
     atomic_bool ending; /* the same, for the worker */
 };
@@ -172,6 +175,9 @@ struct kafka_client *kafka_client_find(struct kafka *kafka, port_id id); /* NULL
 struct kafka_where kafka_client_where(const struct kafka_client *client);
 void kafka_tickets_drop(struct kafka *kafka); /* answers about Secrets that still come find nobody */
 void kafka_client_refetch(struct kafka_client *client);
+/* Credentials that were refused may have been changed since they were read: true while that is looked up, and nothing is told yet. New
+ * ones make handles retire, at once when the Secrets answer at once. */
+bool kafka_client_rereads(struct kafka_client *client, int64_t trouble_ms);
 void kafka_client_step(struct kafka_client *client, int64_t now_ms); /* starts what waits, ends what is late */
 /* The shared handle of that kind, made when it is not there yet. */
 struct kafka_handle *kafka_client_handle(struct kafka_client *client, enum kafka_handle_kind kind, struct dv_err *err);

@@ -85,10 +85,29 @@ static void op_drop_handle(struct kafka_op *op)
     kafka_handle_retire(handle);
 }
 
+/* True while the trouble of the op's connection says nothing yet. May make the op lose its handle. */
+static bool op_in_doubt(struct kafka_op *op)
+{
+    struct kafka_handle *handle = op->handle;
+    return handle != NULL && kafka_err_credentials(&handle->trouble) && kafka_client_rereads(op->client, handle->trouble_ms);
+}
+
+static void op_err_secrets(const struct kafka_op *op, struct dv_err *err)
+{
+    char place[400];
+    *err = DV_ERR_INIT;
+    (void)dv_err_retry(err, DV_ERR_TIMEOUT, "%s: the Secrets with the credentials were not read in time",
+                       kafka_place(place, sizeof place, kafka_client_where(op->client)));
+}
+
 void kafka_op_fail(struct kafka_op *op, const struct dv_err *err)
 {
     struct port_kafka_event event = {.err = *err};
-    if (op->handle != NULL && op->handle->trouble.kind != DV_ERR_NONE && (err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE))
+    bool vague = err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE;
+    bool doubt = vague && op_in_doubt(op);
+    if (doubt && err->kind == DV_ERR_TIMEOUT)
+        op_err_secrets(op, &event.err);
+    else if (!doubt && vague && op->handle != NULL && op->handle->trouble.kind != DV_ERR_NONE)
         event.err = op->handle->trouble;
     if (kafka_err_credentials(&event.err))
         op->client->suspect = true;
@@ -153,36 +172,45 @@ void kafka_op_start(struct kafka_op *op)
 static void op_too_late(struct kafka_op *op)
 {
     struct dv_err err = DV_ERR_INIT;
-    char place[400];
-    struct kafka_where where = kafka_client_where(op->client);
-    if (!op->started)
-        (void)dv_err_retry(&err, DV_ERR_TIMEOUT, "%s: the Secrets with the credentials were not read in time",
-                           kafka_place(place, sizeof place, where));
+    if (op->started)
+        (void)kafka_err(&err, kafka_client_where(op->client), op->what, RD_KAFKA_RESP_ERR__TIMED_OUT, NULL);
     else
-        (void)kafka_err(&err, where, op->what, RD_KAFKA_RESP_ERR__TIMED_OUT, NULL);
+        op_err_secrets(op, &err);
     kafka_op_fail(op, &err);
+}
+
+/* True when the op's connection has been in trouble for long enough to be told so. */
+static bool op_in_trouble(struct kafka_op *op, int64_t now_ms)
+{
+    struct kafka_handle *handle = op->handle;
+    if (handle == NULL || handle->trouble.kind == DV_ERR_NONE)
+        return false;
+    int64_t since = handle->trouble_ms > op->step_ms ? handle->trouble_ms : op->step_ms;
+    int64_t grace = kafka_err_credentials(&handle->trouble) ? OP_GRACE_CREDENTIALS_MS : OP_GRACE_UNREACHABLE_MS;
+    return now_ms - since >= grace && !op_in_doubt(op);
+}
+
+/* A commit of which nothing was sent yet begins anew on the new connection: whoever wants it does not ask twice. */
+static bool op_again(struct kafka_op *op)
+{
+    if (!op->lost || !op->commit || op->effect)
+        return false;
+    op->lost = op->started = false;
+    return true;
 }
 
 void kafka_op_step(struct kafka_op *op, int64_t now_ms)
 {
-    struct kafka_handle *handle = op->handle;
-    if (op->lost) {
-        struct dv_err err = DV_ERR_INIT;
-        char place[400];
-        (void)dv_err_retry(&err, DV_ERR_UNREACHABLE, "%s: the connection was given up for a new one",
-                           kafka_place(place, sizeof place, kafka_client_where(op->client)));
-        kafka_op_fail(op, &err);
+    struct dv_err err = DV_ERR_INIT;
+    bool trouble = op_in_trouble(op, now_ms); /* first: it may make the op lose its handle */
+    if (op_again(op))
         return;
-    }
-    if (handle != NULL && handle->trouble.kind != DV_ERR_NONE) {
-        int64_t since = handle->trouble_ms > op->step_ms ? handle->trouble_ms : op->step_ms;
-        int64_t grace = kafka_err_credentials(&handle->trouble) ? OP_GRACE_CREDENTIALS_MS : OP_GRACE_UNREACHABLE_MS;
-        if (now_ms - since >= grace) {
-            struct dv_err err = handle->trouble;
-            kafka_op_fail(op, &err);
-            return;
-        }
-    }
-    if (now_ms - op->began_ms >= KAFKA_ASK_MS)
+    if (op->lost)
+        kafka_err_lost(&err, kafka_client_where(op->client));
+    else if (trouble)
+        err = op->handle->trouble;
+    if (err.kind != DV_ERR_NONE)
+        kafka_op_fail(op, &err);
+    else if (now_ms - op->began_ms >= KAFKA_ASK_MS)
         op_too_late(op);
 }

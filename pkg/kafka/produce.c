@@ -128,7 +128,9 @@ static void produce_err(struct kafka_handle *handle, const struct kafka_batch *b
             detail = fatal;
         }
     }
-    if (local && handle->trouble.kind != DV_ERR_NONE)
+    if (local && kafka_err_credentials(&handle->trouble) && handle->outdated)
+        kafka_err_lost(err, kafka_client_where(batch->client));
+    else if (local && handle->trouble.kind != DV_ERR_NONE)
         *err = handle->trouble;
     else
         (void)kafka_err(err, kafka_client_where(batch->client), (struct kafka_what){.operation = "Write", .topic = batch->topic}, code,
@@ -137,23 +139,6 @@ static void produce_err(struct kafka_handle *handle, const struct kafka_batch *b
         err->kind = DV_ERR_TIMEOUT;
     else if (err->kind == DV_ERR_TIMEOUT) /* surely not written */
         err->kind = DV_ERR_UNREACHABLE;
-}
-
-void kafka_produce_report(struct kafka_handle *handle, rd_kafka_event_t *event)
-{
-    const rd_kafka_message_t *message;
-    while (!handle->retired && (message = rd_kafka_event_message_next(event)) != NULL) {
-        struct produce_sent *sent = message->_private;
-        struct dv_err err = DV_ERR_INIT;
-        handle->outstanding--;
-        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            kafka_handle_worked(handle);
-            sent->batch->records[sent->index].offset = message->offset;
-        } else {
-            produce_err(handle, sent->batch, message, &err);
-        }
-        produce_tell(sent->batch, sent->index, err.kind != DV_ERR_NONE ? &err : NULL);
-    }
 }
 
 /* ---------------------------------------------------------------- sending */
@@ -190,6 +175,38 @@ static int produce_send(struct kafka_handle *handle, struct kafka_batch *batch, 
                     rd_kafka_error_code(error), rd_kafka_error_string(error));
     rd_kafka_error_destroy(error);
     return -1;
+}
+
+/* A record that surely was not written with credentials that are no longer ours goes to the new producer. */
+static bool produce_anew(struct kafka_handle *handle, const struct produce_sent *sent, const rd_kafka_message_t *message)
+{
+    struct kafka_client *client = handle->client;
+    struct dv_err err = DV_ERR_INIT;
+    bool unwritten =
+        message->err == RD_KAFKA_RESP_ERR__PURGE_QUEUE && rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
+    if (!handle->outdated || !unwritten || client->state != KAFKA_CLIENT_READY)
+        return false;
+    struct kafka_handle *next = kafka_client_handle(client, KAFKA_HANDLE_PRODUCER, &err);
+    return next != NULL && produce_send(next, sent->batch, sent->index, &err) == 0;
+}
+
+void kafka_produce_report(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    const rd_kafka_message_t *message;
+    while (!handle->retired && (message = rd_kafka_event_message_next(event)) != NULL) {
+        struct produce_sent *sent = message->_private;
+        struct dv_err err = DV_ERR_INIT;
+        handle->outstanding--;
+        if (produce_anew(handle, sent, message))
+            continue;
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            kafka_handle_worked(handle);
+            sent->batch->records[sent->index].offset = message->offset;
+        } else {
+            produce_err(handle, sent->batch, message, &err);
+        }
+        produce_tell(sent->batch, sent->index, err.kind != DV_ERR_NONE ? &err : NULL);
+    }
 }
 
 static void produce_looked(struct kafka_job *base, struct kafka *kafka)
@@ -277,8 +294,9 @@ static void produce_watch(struct kafka_handle *handle, int64_t now_ms)
             client->handle[KAFKA_HANDLE_PRODUCER] = NULL;
         kafka_handle_retire(handle);
     } else if (handle->outstanding > 0 && kafka_err_credentials(&handle->trouble) &&
-               now_ms - handle->trouble_ms >= PRODUCE_GRACE_CREDENTIALS_MS) {
-        client->suspect = true;
+               now_ms - handle->trouble_ms >= PRODUCE_GRACE_CREDENTIALS_MS && !kafka_client_rereads(client, handle->trouble_ms)) {
+        if (!handle->outdated)
+            client->suspect = true;
         (void)rd_kafka_purge(handle->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
     }
 }
@@ -294,6 +312,8 @@ void kafka_produce_step(struct kafka_client *client, int64_t now_ms)
     {
         if (handle->client == client && handle->kind == KAFKA_HANDLE_PRODUCER)
             produce_watch(handle, now_ms);
+        if (client->renewed) /* the next one may be gone too */
+            break;
     }
 }
 

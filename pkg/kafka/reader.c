@@ -231,6 +231,19 @@ static void reader_begin(struct kafka_reader *reader, int64_t now_ms)
     reader_tell_trouble(reader, &err);
 }
 
+static void reader_watch_trouble(struct kafka_reader *reader, int64_t now_ms)
+{
+    const struct kafka_handle *handle = reader->fetch->handle;
+    struct kafka_client *client = reader->client;
+    struct dv_err err = handle->trouble;
+    bool credentials = kafka_err_credentials(&err);
+    if (err.kind == DV_ERR_NONE || now_ms - handle->trouble_ms < (credentials ? READER_GRACE_CREDENTIALS_MS : READER_GRACE_UNREACHABLE_MS))
+        return;
+    if (credentials && (kafka_client_rereads(client, handle->trouble_ms) || client->renewed))
+        return;
+    reader_tell_trouble(reader, &err);
+}
+
 static void reader_watch(struct kafka_reader *reader, int64_t now_ms)
 {
     struct kafka_handle *handle = reader->fetch->handle;
@@ -243,13 +256,7 @@ static void reader_watch(struct kafka_reader *reader, int64_t now_ms)
     bool due = all || (!reader->open_goal && now_ms - reader->begun_ms >= READER_FLOW_GAP_MS);
     if (handle->trouble.kind != DV_ERR_NONE || (due && reader->news))
         reader_ask(reader, now_ms);
-    if (handle->trouble.kind == DV_ERR_NONE)
-        return;
-    int64_t grace = kafka_err_credentials(&handle->trouble) ? READER_GRACE_CREDENTIALS_MS : READER_GRACE_UNREACHABLE_MS;
-    if (now_ms - handle->trouble_ms >= grace) {
-        struct dv_err err = handle->trouble;
-        reader_tell_trouble(reader, &err);
-    }
+    reader_watch_trouble(reader, now_ms);
 }
 
 static void reader_step(struct kafka_reader *reader, int64_t now_ms)

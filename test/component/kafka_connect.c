@@ -127,6 +127,94 @@ static void wrong_password_for_produce_and_read(void **state)
     assert_non_null(lab_wait(lab, PORT_KAFKA_POSITION, 6, 0, 20000));
 }
 
+/* ---------------------------------------------------------------- a Secret that was changed since it was read */
+
+/* The client holds a password that the broker refuses; the Secret has the right one by now. */
+static void connect_outdated(struct lab *lab, port_id client)
+{
+    struct model_trusted trusted;
+    struct model_kafka spec = lab_spec("BOOTSTRAP_A_TLS", MODEL_AUTH_PLAIN, true, &trusted);
+    lab_secret_set(&lab->secrets, "user", "password", "the-password-before");
+    lab->port.open(lab->port.impl, client, &spec, "kafka", "dc1");
+    lab_secret_set(&lab->secrets, "user", "password", lab_env("KAFKA_PASSWORD"));
+}
+
+static void connect_lost(const struct port_kafka_event *event)
+{
+    assert_non_null(event);
+    lab_bad(event, DV_ERR_UNREACHABLE, "the connection was given up for a new one");
+    assert_true(event->err.retry);
+}
+
+/* A broker that was just started loads what it knows of a group when it is first asked. */
+static void connect_group_loaded(struct lab *lab)
+{
+    const struct port_kafka_event *event;
+    lab_open_admin(lab, 9);
+    do {
+        event = lab_ask(lab, 9,
+                        &(struct port_question){.ask = PORT_ASK_COMMITS, .topic = lab_env("TEST_TOPIC"), .group = lab_env("TEST_GROUP")});
+    } while (event->err.kind != DV_ERR_NONE && event->err.retry);
+    lab_good(event);
+    lab->port.close(lab->port.impl, 9);
+}
+
+/* A question is asked again by whoever asked it; a commit and records are not, and need not be. */
+static void a_password_that_was_changed(void **state)
+{
+    struct lab *lab = *state;
+    int64_t offsets[3] = {0};
+    connect_group_loaded(lab);
+    connect_outdated(lab, LAB_CLIENT);
+    connect_lost(lab_ask(lab, LAB_CLIENT, &connect_id));
+    lab_good(lab_ask(lab, LAB_CLIENT, &connect_id));
+    connect_outdated(lab, 2);
+    lab->port.commit(lab->port.impl, 2, 6, lab_env("TEST_GROUP"), lab_env("TEST_TOPIC"), offsets, 3);
+    const struct port_kafka_event *event = lab_wait(lab, PORT_KAFKA_COMMITTED, 6, 0, 16000);
+    assert_non_null(event);
+    lab_good(event);
+}
+
+static void a_password_that_was_changed_for_produce_and_read(void **state)
+{
+    struct lab *lab = *state;
+    int64_t from[3];
+    struct fact_record record = lab_record(0, dv_clock_now().wall_ms, "k", "v");
+    connect_log_start(lab, from);
+    connect_outdated(lab, LAB_CLIENT);
+    lab->port.read(lab->port.impl, LAB_CLIENT, 6, &(struct port_reader){.topic = lab_env("TEST_TOPIC"), .from = from, .partitions = 3});
+    assert_non_null(lab_wait(lab, PORT_KAFKA_POSITION, 6, 0, 16000));
+    assert_null(lab_wait(lab, PORT_KAFKA_TROUBLE, 6, 0, 100));
+    connect_outdated(lab, 2);
+    int64_t offset = lab_produce(lab, 2, lab_env("TEST_TOPIC"), &record, 1);
+    assert_int_equal(lab_produce(lab, 2, lab_env("TEST_TOPIC"), &record, 1), offset + 1); /* it was written once */
+}
+
+/* Refused, and nobody knows yet whether there is a better password by now. */
+static void a_secret_that_takes_its_time(void **state)
+{
+    struct lab *lab = *state;
+    connect_outdated(lab, LAB_CLIENT);
+    lab->secrets.silent = true;
+    lab->port.ask(lab->port.impl, LAB_CLIENT, 5, &connect_id);
+    assert_null(lab_wait(lab, PORT_KAFKA_ANSWER, 5, 0, 6000));
+    lab_secrets_answer(&lab->secrets);
+    connect_lost(lab_wait(lab, PORT_KAFKA_ANSWER, 5, 0, 1000));
+    lab_good(lab_ask(lab, LAB_CLIENT, &connect_id));
+}
+
+static void a_secret_that_is_not_read_again_in_time(void **state)
+{
+    struct lab *lab = *state;
+    connect_outdated(lab, LAB_CLIENT);
+    lab->secrets.silent = true;
+    const struct port_kafka_event *event = lab_ask(lab, LAB_CLIENT, &connect_id);
+    lab_bad(event, DV_ERR_TIMEOUT, "the Secrets with the credentials were not read in time");
+    assert_true(event->err.retry);
+}
+
+/* ---------------------------------------------------------------- certificates, addresses, mechanisms */
+
 static void wrong_ca(void **state)
 {
     struct lab *lab = *state;
@@ -441,6 +529,10 @@ int main(void)
         CONNECT_TEST(several_trusted_certificates),
         CONNECT_TEST(wrong_password),
         CONNECT_TEST(wrong_password_for_produce_and_read),
+        CONNECT_TEST(a_password_that_was_changed),
+        CONNECT_TEST(a_password_that_was_changed_for_produce_and_read),
+        CONNECT_TEST(a_secret_that_takes_its_time),
+        CONNECT_TEST(a_secret_that_is_not_read_again_in_time),
         CONNECT_TEST(wrong_ca),
         CONNECT_TEST(system_cas_do_not_know_the_lab),
         CONNECT_TEST(ca_is_not_pem),

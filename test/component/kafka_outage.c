@@ -187,6 +187,75 @@ static void a_broker_that_restarts(void **state)
     assert_int_equal(outage_high(lab, topic), 2);
 }
 
+/* ---------------------------------------------------------------- a password that is another one after a restart */
+
+static const char outage_other_password[] = "another-secret";
+
+/* The broker knows the password from its configuration: it counts from the next start. */
+static void outage_password(const char *from, const char *to)
+{
+    char *lab = outage_lab();
+    char *path = dv_asprintf("%s/kafka-a/server.properties", lab);
+    char *text = test_read_file(path, NULL);
+    char *mark = dv_asprintf("user_%s=\"%s\"", lab_env("KAFKA_USER"), from);
+    FILE *file = fopen(path, "w");
+    const char *at = text;
+    assert_non_null(file);
+    for (const char *next; (next = strstr(at, mark)) != NULL; at = next + strlen(mark))
+        (void)fprintf(file, "%.*suser_%s=\"%s\"", (int)(next - at), at, lab_env("KAFKA_USER"), to);
+    (void)fputs(at, file);
+    assert_int_equal(fclose(file), 0);
+    free(mark);
+    free(text);
+    free(path);
+    free(lab);
+}
+
+static bool outage_refused(const struct lab *lab)
+{
+    for (size_t i = 0; i < lab->count; i++)
+        if (lab->events[i].event.err.kind == DV_ERR_AUTH)
+            return true;
+    return false;
+}
+
+static void a_password_that_changes_with_a_restart(void **state)
+{
+    struct lab *lab = *state;
+    const char *topic = lab_env("TEST_TOPIC");
+    struct model_trusted trusted;
+    struct model_kafka spec = lab_spec("BOOTSTRAP_A_TLS", MODEL_AUTH_PLAIN, true, &trusted);
+    const struct port_question question = {.ask = PORT_ASK_LOG, .topic = topic};
+    struct fact_record record = outage_record();
+    lab_default_secrets(lab);
+    lab->port.open(lab->port.impl, LAB_CLIENT, &spec, "kafka", "dc1");
+    const struct port_kafka_event *event = lab_ask(lab, LAB_CLIENT, &question);
+    lab_good(event);
+    lab->port.read(lab->port.impl, LAB_CLIENT, 50, &(struct port_reader){.topic = topic, .from = event->offsets->high, .partitions = 3});
+    assert_non_null(lab_wait(lab, PORT_KAFKA_POSITION, 50, 0, 10000));
+    outage_broker("stop");
+    outage_password(lab_env("KAFKA_PASSWORD"), outage_other_password);
+    lab_secret_set(&lab->secrets, "user", "password", outage_other_password);
+    outage_broker("start");
+    size_t at = lab->count;
+    do {
+        event = lab_ask(lab, LAB_CLIENT, &question);
+    } while (event->err.kind != DV_ERR_NONE && event->err.retry);
+    lab_good(event);
+    (void)lab_produce(lab, LAB_CLIENT, topic, &record, 1);
+    assert_non_null(lab_wait(lab, PORT_KAFKA_RECORD, 50, at, 20000));
+    assert_false(outage_refused(lab));
+}
+
+static int put_password_back(void **state)
+{
+    lab_free(*state);
+    outage_broker("stop");
+    outage_password(outage_other_password, lab_env("KAFKA_PASSWORD"));
+    outage_broker("start");
+    return 0;
+}
+
 static int begin(void **state)
 {
     struct lab *lab = lab_new();
@@ -207,6 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_broker_that_hangs, begin, end),
         cmocka_unit_test_setup_teardown(closing_while_a_broker_hangs, begin, end),
         cmocka_unit_test_setup_teardown(a_broker_that_restarts, begin, end),
+        cmocka_unit_test_setup_teardown(a_password_that_changes_with_a_restart, begin, put_password_back),
     };
     cmocka_set_test_filter(getenv("TEST")); /* a pattern; all without it */
     return cmocka_run_group_tests(tests, NULL, NULL);

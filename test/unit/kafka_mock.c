@@ -311,6 +311,37 @@ static void a_distance_is_counted_as_far_as_it_is_asked_for(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- credentials that are refused in the middle of a look into a topic */
+
+/* As if the broker refused the connection of the only question for three seconds already. */
+static void mock_refuse(struct mock *mock, struct kafka_client *client, bool changed)
+{
+    struct kafka_op *op = client->ops;
+    assert_non_null(op);
+    assert_non_null(op->handle);
+    assert_int_equal(op->handle->kind, KAFKA_HANDLE_FETCH);
+    op->step_ms = op->handle->trouble_ms = client->fetched_ms = kafka_now_ms(mock->kafka) - 3000;
+    (void)dv_err_set(&op->handle->trouble, DV_ERR_AUTH, "refused");
+    client->digest += changed;
+}
+
+static void new_credentials_end_a_look_into_a_topic(void **state)
+{
+    struct mock *mock = *state;
+    struct kafka_client *client = kafka_client_find(mock->kafka, 1);
+    const struct port_question question = {.ask = PORT_ASK_DISTANCE, .topic = "t", .partition = 1, .to = 100, .before_ms = INT64_MAX};
+    for (size_t changed = 0; changed < 2; changed++) {
+        mock->port.ask(mock->port.impl, 1, 77, &question);
+        assert_false(mock_wait(mock, PORT_KAFKA_ANSWER, changed + 1, 1000)); /* at the end of the topic, below 100 */
+        mock_refuse(mock, client, changed > 0);
+        assert_true(mock_wait(mock, PORT_KAFKA_ANSWER, changed + 1, 1000));
+        const struct dv_err *err = &mock->last[PORT_KAFKA_ANSWER].err;
+        assert_int_equal(err->kind, changed > 0 ? DV_ERR_UNREACHABLE : DV_ERR_AUTH);
+        assert_int_equal(err->retry, changed > 0);
+    }
+    assert_int_equal(mock_ask(mock, &(struct port_question){.ask = PORT_ASK_LOG, .topic = "t"})->kind, DV_ERR_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(questions_without_their_subject, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(partitions_that_cannot_be_counted_are_left_out, mock_begin, mock_end),
         cmocka_unit_test_setup_teardown(a_distance_is_counted_as_far_as_it_is_asked_for, mock_begin, mock_end),
+        cmocka_unit_test_setup_teardown(new_credentials_end_a_look_into_a_topic, mock_begin, mock_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
