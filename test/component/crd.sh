@@ -78,6 +78,7 @@ test_status
 test_status_full
 test_chart
 test_chart_names
+test_chart_dots
 test_chart_nulls
 test_deploy
 test_rights

@@ -6,11 +6,11 @@
 {{- define "distverify.fullname" -}}
 {{- $name := include "distverify.name" . -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimAll "-" -}}
+{{- .Values.fullnameOverride | trunc 50 | trimAll "-." -}}
 {{- else if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimAll "-" -}}
+{{- .Release.Name | trunc 50 | trimAll "-." -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimAll "-" -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimAll "-." -}}
 {{- end -}}
 {{- end -}}
 
@@ -19,9 +19,9 @@
 {{- printf "%s-%s" .Release.Namespace (include "distverify.fullname" .) -}}
 {{- end -}}
 
-{{- /* The name of a Service begins with a letter. */ -}}
+{{- /* The name of a Service begins with a letter and holds no dot, as a release's may. */ -}}
 {{- define "distverify.service" -}}
-{{- $fullname := include "distverify.fullname" . -}}
+{{- $fullname := include "distverify.fullname" . | replace "." "-" -}}
 {{- printf "%s%s-metrics" (ternary "m-" "" (regexMatch "^[0-9]" $fullname)) $fullname -}}
 {{- end -}}
 

@@ -44,6 +44,16 @@ test_chart_names() {
     done
 }
 
+# A release's name may hold dots: a Service's may not, and what is cut off must not leave one at the end.
+test_chart_dots() {
+    local RELEASE
+    for RELEASE in a.distverify "distverify$(printf %039d 0).b" "$(printf %049d 0).b"; do
+        check "chart: release $RELEASE" chart_taken chart-dots --set crds.install=false,networkPolicy.create=true
+        check "chart: release $RELEASE: no dot is left at an end" jq -e \
+            '[.items[].metadata.name | test("^[.-]|[.-]$|[.]-|-[.]")] | any | not' "$WORK/chart-dots.json"
+    done
+}
+
 # Helm drops a default with null; where a null overrides another file it stays for the chart to drop.
 test_chart_nulls() {
     local value nulls=()
