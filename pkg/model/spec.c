@@ -417,42 +417,6 @@ static void spec_top(const struct walk *walk, const char *ns, struct model_spec 
         spec_check_clusters(walk, a, b);
 }
 
-/* Over the fields that decide proofs; the others apply at once and start nothing. */
-static uint64_t target_hash_text(uint64_t hash, const char *text)
-{
-    const char *given = text != NULL ? text : "";
-    return dv_hash64(hash, given, strlen(given) + 1);
-}
-
-void model_target_hash(const struct model_cluster *cluster, char out[17])
-{
-    const struct model_distributor *distributor = &cluster->distributor;
-    uint64_t hash = dv_hash64(DV_HASH_INIT, &distributor->values.secret, sizeof distributor->values.secret);
-    const char *const place[] = {cluster->kubeconfig_secret, cluster->kubeconfig_key, cluster->ns, distributor->values.name,
-                                 distributor->values.key};
-    for (size_t i = 0; i < sizeof place / sizeof place[0]; i++)
-        hash = target_hash_text(hash, place[i]);
-    for (int i = 0; i < MODEL_SWITCHES; i++) {
-        const struct model_path *path = &distributor->switches[i].path;
-        for (size_t k = 0; k < path->count; k++)
-            hash = target_hash_text(hash, path->keys[k]);
-    }
-    (void)dv_format(out, 17, "%016llx", (unsigned long long)hash);
-}
-
-static void spec_hash(const json_t *json, char *out, size_t size)
-{
-    static const char *const outside[] = {"suspend", "approvals", "deadlines", "onFailure", "onLoop", "deletionPolicy"};
-    json_t *copy = json_deep_copy(json);
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
-        json_object_del(copy, outside[i]);
-    json_object_del(json_object_get(copy, "checks"), "logs");
-    char *text = json_dumps(copy, JSON_SORT_KEYS | JSON_COMPACT);
-    json_decref(copy);
-    (void)dv_format(out, size, "%016llx", (unsigned long long)dv_hash64(DV_HASH_INIT, text, text != NULL ? strlen(text) : 0));
-    free(text);
-}
-
 int model_spec_decode(const json_t *json, const char *ns, struct model_spec **out, struct dv_err *err)
 {
     struct dv_err local = DV_ERR_INIT;
@@ -469,7 +433,7 @@ int model_spec_decode(const json_t *json, const char *ns, struct model_spec **ou
             *err = local;
         return -1;
     }
-    spec_hash(json, spec->hash, sizeof spec->hash);
+    model_spec_hash(spec, spec->hash);
     *out = spec;
     return 0;
 }

@@ -143,6 +143,8 @@ const char *model_side_name(enum model_side side);                /* as in the s
 const char *model_switch_name(enum model_switch sw);              /* as in the spec: "messageDistributor" */
 const char *model_connector_text(enum model_connector connector); /* for people: "Message Distributor" */
 
+/* Hash of the fields that decide proofs; the others apply at once and start nothing. */
+void model_spec_hash(const struct model_spec *spec, char out[17]);
 /* Hash of where a cluster's switches are: API server, values object and key, paths. */
 void model_target_hash(const struct model_cluster *cluster, char out[17]);
 

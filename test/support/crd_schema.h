@@ -70,8 +70,8 @@ static inline json_t *crd_at(json_t *json, const char *path)
     return json;
 }
 
-/* The schema of .status. Caller decrefs. */
-static inline json_t *crd_status_schema(void)
+/* The schema of .spec or .status. Caller decrefs. */
+static inline json_t *crd_schema_of(const char *part)
 {
     char *text = test_read_file(CRD_FILE, NULL);
     json_t *root = json_object();
@@ -79,12 +79,17 @@ static inline json_t *crd_status_schema(void)
     char *rest = text;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n"))
         crd_take_line(&reader, line);
-    json_t *status = json_incref(crd_at(root, "spec.versions.schema.openAPIV3Schema.properties.status"));
-    assert_non_null(status);
+    json_t *schema = json_incref(json_object_get(crd_at(root, "spec.versions.schema.openAPIV3Schema.properties"), part));
+    assert_non_null(schema);
     json_decref(reader.anchors);
     json_decref(root);
     free(text);
-    return status;
+    return schema;
+}
+
+static inline json_t *crd_status_schema(void)
+{
+    return crd_schema_of("status");
 }
 
 static inline const char *crd_scalar(const json_t *schema, const char *key)

@@ -1,3 +1,4 @@
+#include "../support/crd_schema.h"
 #include "../support/json_edit.h"
 
 #include "base/mem.h"
@@ -295,6 +296,11 @@ static void some_fields_are_outside_the_hash(void **state)
         {"onLoop", "\"Hold\"", false},
         {"deletionPolicy", "\"Retain\"", false},
         {"checks.logs.allow", "[\"x\"]", false},
+        {"window", "\"1m\"", false}, /* the same in other words */
+        {"clusters.a.namespace", "\"own-ns\"", false},
+        {"topic", "{\"nameOn\": {\"a\": \"distribution-test\", \"b\": \"distribution-test\"}}", false},
+        {"checks.later", "7", false}, /* a CRD of a later version */
+        {"clusters.b.kafka.later", "{\"and\": \"more\"}", false},
         {"level", "2", true},
         {"takeOver", "true", true},
         {"topic.name", "\"other\"", true},
@@ -307,11 +313,19 @@ static void some_fields_are_outside_the_hash(void **state)
         {"clusters.b.kafka.bootstrapServers", "\"other:9092\"", true},
         {"clusters.b.distributor.finally.init", "false", true},
         {"clusters.a.distributor.principals.0", "\"User:other\"", true},
+        {"clusters.a.namespace", "\"other\"", true},
+        {"clusters.a.kubeConfig.secretRef.name", "\"other\"", true},
+        {"clusters.a.distributor.initJob.selector.matchLabels.job", "\"init\"", true},
+        {"clusters.a.distributor.values", "{\"secretRef\": {\"name\": \"dc1-values\", \"key\": \"values.yaml\"}}", true},
+        {"clusters.a.distributor.switches.messageDistributor.group", "\"own\"", true},
+        {"clusters.a.kafka.tls", "{}", true},
+        {"clusters.a.kafka.allowPlaintextCredentials", "true", true},
+        {"checks.commitInterval", "\"60s\"", true},
+        {"checks.arrival", "\"90s\"", true},
+        {"checks.lagThreshold", "0", true},
+        {"checks.retries", "0", true},
     };
     json_t *json = test_read_json(CASES "minimal.json");
-    json_t *held = json_string("10s"); /* the API server's defaults make the object in any case */
-    json_edit(json, "checks.held", held);
-    json_decref(held);
     char base[17];
     hash_of(json, "level", NULL, base);
     assert_int_equal(strlen(base), 16);
@@ -324,6 +338,131 @@ static void some_fields_are_outside_the_hash(void **state)
         json_decref(value);
     }
     json_decref(json);
+}
+
+/* ---------------------------------------------------------------- each field of a full spec, changed */
+
+static const char *const beside[] = {"suspend", "deadlines", "onFailure", "onLoop", "checks.logs"};
+
+static bool is_beside(const char *at)
+{
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
+        if (dv_starts_with(at, beside[i]))
+            return true;
+    return false;
+}
+
+/* False when the spec is not valid with this value. */
+static bool other_value_counts(const json_t *root, const char *at, const json_t *value)
+{
+    json_t *copy = json_deep_copy(root);
+    struct model_spec *before = decoded(root);
+    struct model_spec *after = NULL;
+    json_edit(copy, at, value);
+    bool valid = model_spec_decode(copy, "own-ns", &after, NULL) == 0;
+    if (valid && dv_streq(before->hash, after->hash) != is_beside(at))
+        fail_msg("%s is %s the hash", at, is_beside(at) ? "in" : "not in");
+    model_spec_free(before);
+    model_spec_free(after);
+    json_decref(copy);
+    return valid;
+}
+
+static bool leaf_counts(const json_t *root, const char *at, const json_t *leaf)
+{
+    static const char *const values[] = {"\"other\"", "\"7s\"", "\"plain\"", "6", "true", "false"};
+    bool done = false;
+    for (size_t i = 0; i < sizeof values / sizeof values[0] && !done; i++) {
+        json_t *value = json_loads(values[i], JSON_DECODE_ANY, NULL);
+        done = !json_equal(value, leaf) && other_value_counts(root, at, value);
+        json_decref(value);
+    }
+    return done;
+}
+
+static void each_leaf(const json_t *root, const json_t *json, const char *at, size_t *tried, size_t *fixed)
+{
+    const char *dot = at[0] != '\0' ? "." : "";
+    const char *key;
+    json_t *value;
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        DV_CLEANUP_FREE char *inner = dv_asprintf("%s%s%zu", at, dot, i);
+        each_leaf(root, json_array_get(json, i), inner, tried, fixed);
+    }
+    json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
+        DV_CLEANUP_FREE char *inner = dv_asprintf("%s%s%s", at, dot, key);
+        each_leaf(root, value, inner, tried, fixed);
+    }
+    if (json_is_object(json) || json_is_array(json))
+        return;
+    (*tried)++;
+    *fixed += !leaf_counts(root, at, json);
+}
+
+static void every_other_field_is_in_the_hash(void **state)
+{
+    (void)state;
+    size_t tried = 0;
+    size_t fixed = 0; /* cannot be changed alone: the type of an authentication, and that it may go without TLS */
+    json_t *json = test_read_json(CASES "full.json");
+    each_leaf(json, json, "", &tried, &fixed);
+    assert_true(tried > 80);
+    assert_int_equal(fixed, 2);
+    json_decref(json);
+}
+
+/* ---------------------------------------------------------------- the same spec, the same hash */
+
+/* As the API server does it: what is absent and has a default is written down; inside of what is there, too. */
+static size_t put_defaults(const json_t *schema, json_t *json)
+{
+    size_t count = 0;
+    const char *key;
+    json_t *property;
+    json_object_foreach (json_object_get(schema, "properties"), key, property) {
+        const char *text = crd_scalar(property, "default");
+        bool quoted = dv_streq(crd_scalar(property, "type"), "string");
+        if (json_object_get(json, key) == NULL && json_object_get(property, "default") != NULL) {
+            DV_CLEANUP_FREE char *value = text != NULL ? dv_asprintf(quoted ? "\"%s\"" : "%s", text) : dv_strdup("{}");
+            json_object_set_new(json, key, json_loads(value, JSON_DECODE_ANY, NULL));
+            assert_non_null(json_object_get(json, key));
+            count++;
+        }
+        if (json_is_object(json_object_get(json, key)))
+            count += put_defaults(property, json_object_get(json, key));
+    }
+    return count;
+}
+
+static void the_hash_does_not_depend_on_defaults(void **state)
+{
+    (void)state;
+    static const char *const files[] = {CASES "minimal.json", CASES "full.json"};
+    static const size_t least[] = {25, 2};
+    json_t *schema = crd_schema_of("spec");
+    for (size_t i = 0; i < 2; i++) {
+        json_t *json = test_read_json(files[i]);
+        struct model_spec *before = decoded(json);
+        assert_true(put_defaults(schema, json) >= least[i]);
+        struct model_spec *after = decoded(json);
+        assert_string_equal(before->hash, after->hash);
+        model_spec_free(before);
+        model_spec_free(after);
+        json_decref(json);
+    }
+    json_decref(schema);
+}
+
+/* A status of an earlier version holds it: another hash would end its run or make its pass stale. */
+static void the_hash_stays_what_it_was(void **state)
+{
+    (void)state;
+    struct model_spec *minimal = decoded_file(CASES "minimal.json");
+    struct model_spec *full = decoded_file(CASES "full.json");
+    assert_string_equal(minimal->hash, "74448080699c34c3");
+    assert_string_equal(full->hash, "006c33b2255934ba");
+    model_spec_free(minimal);
+    model_spec_free(full);
 }
 
 /* The order of keys is the API server's affair. */
@@ -411,6 +550,9 @@ int main(void)
         cmocka_unit_test(errors_name_their_field),
         cmocka_unit_test(every_error_site_has_a_case),
         cmocka_unit_test(some_fields_are_outside_the_hash),
+        cmocka_unit_test(every_other_field_is_in_the_hash),
+        cmocka_unit_test(the_hash_does_not_depend_on_defaults),
+        cmocka_unit_test(the_hash_stays_what_it_was),
         cmocka_unit_test(the_hash_does_not_depend_on_order),
         cmocka_unit_test(any_value_anywhere_is_survived),
         cmocka_unit_test(names_are_those_of_the_spec),
