@@ -50,6 +50,8 @@ static void act_values(struct entry *entry, enum model_side side, const struct m
         return;
     }
     struct ticket *ticket = ticket_new(ctl, TICKET_PATCH, entry, side);
+    ticket->watch = entry->side[side].watch_values;
+    (void)dv_strlcpy(ticket->effect_id, entry->memory.effect_id, sizeof ticket->effect_id);
     struct port_call call = {
         .server = entry_server(entry, side), .verb = PORT_MERGE_PATCH, .resource = target_resource(entry, side), .body = body};
     ctl->kube.call(ctl->kube.impl, ticket->id, &call);
@@ -57,16 +59,29 @@ static void act_values(struct entry *entry, enum model_side side, const struct m
 }
 
 /* The answer holds the object as we left it: older events on their way are not looked at any more. */
-void act_patched(struct entry *entry, enum model_side side, const struct port_kube_event *event)
+static void act_take_object(struct entry *entry, enum model_side side, const json_t *object)
 {
-    if (event->err.kind == DV_ERR_NONE && event->json != NULL) {
-        const json_t *version = json_object_get(json_object_get(event->json, "metadata"), "resourceVersion");
-        entry->side[side].stamp[VF_VALUES].as_of_ms = ctl_now(entry->ctl).mono_ms; /* a list begun before does not hold against it */
-        target_item(entry, side, event->json);
-        if (ctl_version(json_string_value(version)) > entry->side[side].values_floor)
-            entry->side[side].values_floor = ctl_version(json_string_value(version));
-    }
-    act_done(entry, &event->err);
+    const json_t *version = json_object_get(json_object_get(object, "metadata"), "resourceVersion");
+    entry->side[side].stamp[VF_VALUES].as_of_ms = ctl_now(entry->ctl).mono_ms; /* a list begun before does not hold against it */
+    target_item(entry, side, object);
+    if (ctl_version(json_string_value(version)) > entry->side[side].values_floor)
+        entry->side[side].values_floor = ctl_version(json_string_value(version));
+}
+
+/* The spec may have changed since. Then the object may be that of another target, and is not looked at; but what came of the patch is
+ * still waited for, so that the next run knows what this one left. With a spec that cannot be used nobody waits: another effect may have
+ * been begun by now. */
+void act_patched(struct ticket *ticket, const struct port_kube_event *event)
+{
+    struct entry *entry = ticket->entry;
+    enum model_side side = ticket->side;
+    bool watched = ticket->watch != 0 && ticket->watch == entry->side[side].watch_values;
+    bool awaited = entry->memory.effect == EFFECT_ASKED && dv_streq(ticket->effect_id, entry->memory.effect_id);
+    ticket_drop(entry->ctl, ticket);
+    if (watched && event->err.kind == DV_ERR_NONE && event->json != NULL)
+        act_take_object(entry, side, event->json);
+    if (awaited)
+        act_done(entry, &event->err);
 }
 
 /* ---------------------------------------------------------------- records, commits */

@@ -199,12 +199,7 @@ void controller_on_kube(void *arg, const struct port_kube_event *event)
             dv_log(DV_LOG_WARN, "event not recorded", "resource", entry->key, "error", event->err.text, NULL);
         ticket_drop(ctl, ticket);
         return;
-    case TICKET_PATCH: {
-        enum model_side side = ticket->side;
-        ticket_drop(ctl, ticket);
-        act_patched(entry, side, event);
-        break;
-    }
+    case TICKET_PATCH: act_patched(ticket, event); break;
     case TICKET_ACCESS:
     case TICKET_WATCH_VALUES:
     case TICKET_WATCH_CONNECT:

@@ -43,6 +43,8 @@ struct ticket {
     int64_t asked_ms;
     struct verify_distance distance;
     int index;
+    char effect_id[16]; /* PATCH: what it is the effect of */
+    port_id watch;      /* PATCH: on the object that it changes */
     UT_hash_handle hh;
 };
 
@@ -193,7 +195,7 @@ void schema_forget(struct entry *entry);                                        
 
 /* act.c */
 void act_effect(struct entry *entry, const struct verify_plan *plan);
-void act_patched(struct entry *entry, enum model_side side, const struct port_kube_event *event);
+void act_patched(struct ticket *ticket, const struct port_kube_event *event);
 void act_produced(struct entry *entry, const struct port_kafka_event *event);
 void act_committed(struct entry *entry, const struct port_kafka_event *event);
 void act_lost(struct entry *entry); /* no answer will come to the effect that was asked for */

@@ -436,6 +436,16 @@ void observe_converge(struct entry *entry, const struct verify_observe *observe)
         observe_stop(entry);
 }
 
+/* An access review that is answered later is about the rights that another spec needed. */
+static void observe_drop_reviews(struct entry *entry)
+{
+    struct ticket *ticket = NULL;
+    struct ticket *next = NULL;
+    HASH_ITER (hh, entry->ctl->tickets, ticket, next)
+        if (ticket->entry == entry && ticket->kind == TICKET_ACCESS)
+            ticket_drop(entry->ctl, ticket);
+}
+
 void observe_stop(struct entry *entry)
 {
     struct verify_observe off = {.watches = true};
@@ -445,6 +455,7 @@ void observe_stop(struct entry *entry)
     if (!open)
         return;
     observe_converge(entry, &off);
+    observe_drop_reviews(entry);
     for (int side = 0; side < MODEL_SIDES; side++) {
         struct ctl_side *facts = &entry->side[side];
         observe_stop_watch(entry, &facts->watch_values);

@@ -6,7 +6,7 @@
 #include "base/metrics.h"
 #include "controller/internal.h"
 
-#define LEASE_MARGIN_MS 5000 /* an effect is only begun when the Lease surely lasts that long */
+#define LEASE_MARGIN_MS 5000
 
 /* ---------------------------------------------------------------- observe: the snapshot */
 
@@ -168,6 +168,15 @@ static void turn_take_memory(struct entry *entry, const struct verify_memory *pl
     m->effect_ms = at_ms;
 }
 
+/* An effect is only begun when the Lease surely lasts that long, and with the spec that the plan was made from: while the status was
+ * written the watch may have brought another one, with other targets, topics and groups, or one that cannot be used. */
+static bool turn_may_act(const struct entry *entry, const struct verify_plan *plan)
+{
+    const struct controller *ctl = entry->ctl;
+    bool same_spec = entry->spec != NULL && dv_streq(entry->spec->hash, plan->status.run.spec_hash);
+    return same_spec && ctl->kube.lease_left_ms(ctl->kube.impl) >= LEASE_MARGIN_MS;
+}
+
 static void turn_commit(struct entry *entry, struct verify_plan *plan)
 {
     struct controller *ctl = entry->ctl;
@@ -177,7 +186,7 @@ static void turn_commit(struct entry *entry, struct verify_plan *plan)
     turn_take_memory(entry, &plan->memory);
     for (int side = 0; changed_run && side < MODEL_SIDES; side++)
         entry->side[side].distance_count = 0; /* the topic may be another one of that name */
-    if (plan->act && ctl->kube.lease_left_ms(ctl->kube.impl) < LEASE_MARGIN_MS) {
+    if (plan->act && !turn_may_act(entry, plan)) {
         entry->memory.effect = EFFECT_NONE;
         plan->act = false;
         entry_due(entry, ctl_now(ctl).mono_ms + 200);

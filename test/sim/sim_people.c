@@ -129,6 +129,32 @@ void people_spec_change_is_no_end(void **state)
     }
 }
 
+static int64_t people_writes;
+
+static bool people_patch_done(struct world *world)
+{
+    return world->counts.values_writes == people_writes || people_ready(world);
+}
+
+/* While a patch is under way: the run that follows knows what this one left, whatever it was. */
+void people_spec_change_during_a_patch(void **state)
+{
+    (void)state;
+    bool more = true;
+    for (people_writes = 1; more; people_writes++) {
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            struct world *world = sim_world(&(struct sim_setup){.seed = seed});
+            people_drive(world, people_patch_done, "the patch");
+            more = !people_ready(world);
+            if (more)
+                world_act(world, "spec=checks.settle:4s");
+            people_drive(world, people_ready, "Ready");
+            people_end(world);
+        }
+    }
+    assert_true(people_writes > 6);
+}
+
 void people_stale_then_reverify(void **state)
 {
     (void)state;

@@ -1,56 +1,17 @@
-#include "../support/support.h"
-
-#include <string.h>
-
-#include "base/mem.h"
-#include "controller/internal.h"
+#include "../support/controller_rig.h"
 
 /* What is read from the object that holds a Distributor's values, with the paths of cases/spec/minimal.json. */
 
-struct target {
-    struct controller ctl;
-    struct entry entry;
-};
-
-static struct dv_now target_clock(void *arg)
-{
-    (void)arg;
-    return (struct dv_now){1000, 1000};
-}
-
-static int target_begin(void **state)
-{
-    struct target *target = dv_alloc(sizeof *target);
-    json_t *json = test_read_json("test/unit/cases/spec/minimal.json");
-    assert_int_equal(model_spec_decode(json, "kafka", &target->entry.spec, NULL), 0);
-    json_decref(json);
-    target->ctl.options.clock = target_clock;
-    target->entry.ctl = &target->ctl;
-    target->entry.key = (char *)(uintptr_t) "kafka/name";
-    target->entry.ns = (char *)(uintptr_t) "kafka";
-    *state = target;
-    return 0;
-}
-
-static int target_end(void **state)
-{
-    struct target *target = *state;
-    target_clear(&target->entry.side[MODEL_A]);
-    model_spec_free(target->entry.spec);
-    free(target);
-    return 0;
-}
-
-static const struct verify_values *target_reads(struct target *target, const char *text)
+static const struct verify_values *target_reads(struct rig *rig, const char *text)
 {
     static int version = 1;
     char number[16];
-    const char *key = target->entry.spec->cluster[MODEL_A].distributor.values.key;
+    const char *key = rig->entry->spec->cluster[MODEL_A].distributor.values.key;
     json_t *object = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "uid", "u", "resourceVersion",
                                dv_format(number, sizeof number, "%d", version++), "data", key, text);
-    target_item(&target->entry, MODEL_A, object);
+    target_item(rig->entry, MODEL_A, object);
     json_decref(object);
-    return &target->entry.side[MODEL_A].values;
+    return &rig->entry->side[MODEL_A].values;
 }
 
 #define HEALTHY                                                                    \
@@ -119,5 +80,5 @@ int main(void)
         cmocka_unit_test(a_wrong_path_is_named),
         cmocka_unit_test(a_mended_text_is_right),
     };
-    return cmocka_run_group_tests(tests, target_begin, target_end);
+    return cmocka_run_group_tests(tests, rig_begin, rig_end);
 }
