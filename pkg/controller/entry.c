@@ -42,6 +42,14 @@ static void entry_check_namespaces(struct entry *entry)
     }
 }
 
+static bool entry_same_allow(const struct model_spec *a, const struct model_spec *b)
+{
+    bool same = a->log_allow_count == b->log_allow_count;
+    for (size_t i = 0; same && i < a->log_allow_count; i++)
+        same = dv_streq(a->log_allow[i], b->log_allow[i]);
+    return same;
+}
+
 static void entry_take_spec(struct entry *entry, const json_t *spec)
 {
     if (entry->spec_json != NULL && json_equal(entry->spec_json, spec))
@@ -50,6 +58,7 @@ static void entry_take_spec(struct entry *entry, const json_t *spec)
     struct dv_err err = DV_ERR_INIT;
     (void)model_spec_decode(spec, entry->ns, &fresh, &err);
     bool new_targets = entry->spec != NULL && (fresh == NULL || !dv_streq(fresh->hash, entry->spec->hash));
+    bool other_allow = entry->spec != NULL && !new_targets && !entry_same_allow(fresh, entry->spec);
     if (new_targets)
         observe_stop(entry);
     model_spec_free(entry->spec);
@@ -58,6 +67,8 @@ static void entry_take_spec(struct entry *entry, const json_t *spec)
     entry->spec_err = err;
     entry->spec_json = json_deep_copy(spec);
     entry_check_namespaces(entry);
+    for (int side = 0; other_allow && side < MODEL_SIDES; side++)
+        logs_again(entry, (enum model_side)side);
 }
 
 static struct entry *entry_new(struct controller *ctl, const char *ns, const char *name)

@@ -212,8 +212,9 @@ struct port_server entry_server(const struct entry *entry, enum model_side side)
 
 /* logs.c */
 void logs_converge(struct entry *entry, enum model_side side, bool wanted, int64_t since_ms);
+void logs_again(struct entry *entry, enum model_side side); /* the spec allows other lines */
 void logs_event(struct ticket *ticket, const struct port_kube_event *event);
-void logs_findings(struct entry *entry, enum model_side side); /* of all pods of a side, for one turn */
+void logs_findings(struct entry *entry, enum model_side side, int64_t arrival_ms); /* of all pods of a side, for one turn */
 
 /* ask.c: questions to Kafka */
 void ask_all(struct entry *entry, const struct verify_plan *plan);

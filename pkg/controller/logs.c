@@ -27,6 +27,11 @@ static void logs_free(struct entry *entry, struct ctl_log *log)
     free(log);
 }
 
+static bool logs_readable(const struct fact_pod *pod)
+{
+    return pod->container != NULL && pod->container[0] != '\0' && dv_streq(pod->phase, "Running");
+}
+
 static void logs_drop(struct entry *entry, enum model_side side)
 {
     struct ctl_side *facts = &entry->side[side];
@@ -71,15 +76,48 @@ void logs_converge(struct entry *entry, enum model_side side, bool wanted, int64
         logs_drop(entry, side);
     for (size_t i = 0; wanted && i < facts->pod_count; i++) {
         const struct fact_pod *pod = facts->pods[i];
-        if (pod->container == NULL || pod->container[0] == '\0' || !dv_streq(pod->phase, "Running"))
-            continue;
-        if (logs_find(facts, pod->uid, pod->restarts, false) != NULL)
+        if (!logs_readable(pod) || logs_find(facts, pod->uid, pod->restarts, false) != NULL)
             continue;
         /* A life that ended during the stage is read to its end: the stream may have broken before its last words. */
         if (logs_find(facts, pod->uid, pod->restarts - 1, false) != NULL)
             logs_follow(entry, side, pod, pod->restarts - 1, true, since_ms);
         logs_follow(entry, side, pod, pod->restarts, false, since_ms);
     }
+}
+
+static void logs_drop_life(struct entry *entry, struct ctl_side *facts, const char *uid, int64_t restarts)
+{
+    for (struct ctl_log **at = &facts->logs; *at != NULL;) {
+        struct ctl_log *log = *at;
+        if (!dv_streq(log->pod_uid, uid) || log->restarts != restarts) {
+            at = &log->next;
+            continue;
+        }
+        *at = log->next;
+        logs_free(entry, log);
+    }
+}
+
+/* What can still be read is judged anew, from the same time on. That is a pod's life and the one before it: of earlier ones, and of pods
+ * that are gone, what was found stays. */
+void logs_again(struct entry *entry, enum model_side side)
+{
+    struct ctl_side *facts = &entry->side[side];
+    for (size_t i = 0; i < facts->pod_count; i++) {
+        const struct fact_pod *pod = facts->pods[i];
+        const struct ctl_log *log = logs_find(facts, pod->uid, pod->restarts, false);
+        if (!logs_readable(pod) || log == NULL)
+            continue;
+        int64_t since_ms = log->since_ms;
+        bool previous = logs_find(facts, pod->uid, pod->restarts - 1, true) != NULL;
+        logs_drop_life(entry, facts, pod->uid, pod->restarts);
+        if (previous) {
+            logs_drop_life(entry, facts, pod->uid, pod->restarts - 1);
+            logs_follow(entry, side, pod, pod->restarts - 1, true, since_ms);
+        }
+        logs_follow(entry, side, pod, pod->restarts, false, since_ms);
+    }
+    facts->stamp[VF_LOGS] = (struct verify_stamp){0};
 }
 
 /* The logs of a side are known when each of them can be read. */
@@ -118,12 +156,11 @@ void logs_event(struct ticket *ticket, const struct port_kube_event *event)
 }
 
 /* Findings of all pods of a side, for one turn. */
-void logs_findings(struct entry *entry, enum model_side side)
+void logs_findings(struct entry *entry, enum model_side side, int64_t arrival_ms)
 {
     struct ctl_side *facts = &entry->side[side];
     int64_t now = ctl_now(entry->ctl).mono_ms;
     size_t count = 0;
-    int64_t arrival = entry->spec->arrival_ms >= 0 ? entry->spec->arrival_ms : 30000;
     free(facts->scratch_findings);
     free(facts->scratch_dirty);
     facts->scratch_findings = NULL;
@@ -143,7 +180,7 @@ void logs_findings(struct entry *entry, enum model_side side)
         facts->scratch_dirty = dv_reallocarray(facts->scratch_dirty, count + n, sizeof(bool));
         memcpy(facts->scratch_findings + count, findings, n * sizeof *findings);
         for (size_t i = 0; i < n; i++)
-            facts->scratch_dirty[count + i] = findings[i].kind == FACT_LOG_RETRYING || distributor_log_is_dirty(&findings[i], arrival);
+            facts->scratch_dirty[count + i] = findings[i].kind == FACT_LOG_RETRYING || distributor_log_is_dirty(&findings[i], arrival_ms);
         count += n;
     }
     facts->finding_count = count;

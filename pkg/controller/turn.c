@@ -75,10 +75,16 @@ static void turn_side(struct entry *entry, enum model_side side, struct verify_s
     out->pod_count = facts->pod_count;
     out->jobs = (const struct fact_job *const *)facts->jobs;
     out->job_count = facts->job_count;
-    logs_findings(entry, side);
-    out->findings = facts->scratch_findings;
-    out->finding_dirty = facts->scratch_dirty;
-    out->finding_count = facts->finding_count;
+}
+
+/* Both KafkaConnects are in the snapshot by now: they decide how long a warning may go on. */
+static void turn_findings(struct entry *entry, enum model_side side, struct verify_snapshot *s)
+{
+    const struct ctl_side *facts = &entry->side[side];
+    logs_findings(entry, side, verify_arrival_ms(s));
+    s->side[side].findings = facts->scratch_findings;
+    s->side[side].finding_dirty = facts->scratch_dirty;
+    s->side[side].finding_count = facts->finding_count;
 }
 
 static void turn_probes(struct entry *entry)
@@ -115,6 +121,8 @@ static void turn_snapshot(struct entry *entry, struct verify_snapshot *s, const 
     s->probes = &entry->probes;
     for (int side = 0; entry->spec != NULL && side < MODEL_SIDES; side++)
         turn_side(entry, (enum model_side)side, &s->side[side]);
+    for (int side = 0; entry->spec != NULL && side < MODEL_SIDES; side++)
+        turn_findings(entry, (enum model_side)side, s);
 }
 
 /* ---------------------------------------------------------------- act: what the plan asks for, once its status is written */

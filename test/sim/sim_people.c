@@ -155,6 +155,29 @@ void people_spec_change_during_a_patch(void **state)
     assert_true(people_writes > 6);
 }
 
+static bool people_suspended(struct world *world)
+{
+    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Ready", "reason"), "Suspended");
+}
+
+/* What is allowed later is clean as if it had been allowed before. */
+void people_allow_a_line_while_suspended(void **state)
+{
+    (void)state;
+    struct world *world = sim_world(&(struct sim_setup){.seed = 18});
+    people_drive(world, people_settling, "MessagesBothWays");
+    world_act(world, "spec=suspend:true");
+    people_drive(world, people_suspended, "Suspended");
+    world_act(world, "a:log=ERROR [dc1|task-0] Something odd happened (org.example.Thing) [worker]");
+    (void)sim_drive(world, NULL, 5000);
+    world_act(world, "spec=checks.logs.allow:[\"Something odd\"]");
+    (void)sim_drive(world, NULL, 5000);
+    world_act(world, "spec=suspend:false");
+    people_drive(world, people_ready, "Ready");
+    assert_int_equal(json_array_size(json_object_get(people_status(world, WORLD_RESOURCE), "history")), 1);
+    people_end(world);
+}
+
 void people_stale_then_reverify(void **state)
 {
     (void)state;
@@ -508,11 +531,6 @@ void people_invalid_spec_is_corrected(void **state)
     world_act(world, "spec=window:3s");
     people_drive(world, people_ready, "Ready");
     people_end(world);
-}
-
-static bool people_suspended(struct world *world)
-{
-    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Ready", "reason"), "Suspended");
 }
 
 void people_suspended_from_the_start(void **state)
