@@ -124,6 +124,13 @@ bool fact_bytes_begin(const unsigned char *bytes, size_t len, const char *prefix
     return bytes != NULL && len >= want && memcmp(bytes, prefix, want) == 0;
 }
 
+/* Binary formats write a name's length before it: as it is (big-endian, Protobuf), one more (compact strings of Kafka), or twice (Avro).
+ * Such a byte may look like one of a name, and then what follows belongs to the next field. */
+static bool fact_is_length(unsigned char byte, size_t want)
+{
+    return byte == want || byte == want + 1 || byte == 2 * want;
+}
+
 bool fact_bytes_contain(const unsigned char *bytes, size_t len, const char *needle)
 {
     size_t want = needle ? strlen(needle) : 0;
@@ -137,7 +144,7 @@ bool fact_bytes_contain(const unsigned char *bytes, size_t len, const char *need
         size_t start = (size_t)(hit - bytes);
         bool free_before = start == 0 || !fact_is_name_byte(bytes[start - 1]);
         bool free_behind = start + want == len || !fact_is_name_byte(bytes[start + want]);
-        if (free_before && free_behind)
+        if ((free_before && free_behind) || (start > 0 && fact_is_length(bytes[start - 1], want)))
             return true;
         at = start + 1;
     }

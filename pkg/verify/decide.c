@@ -182,6 +182,7 @@ static bool decide_retry(struct turn *t, enum model_reason reason)
     turn_go(t, decide_retry_step(t));
     t->m->retry_ms = reason == REASON_EffectUnknown ? 0 : t->now + t->spec->window_ms; /* what was in the way needs time to go */
     t->m->extra_since_ms = 0;
+    t->m->resumed = false; /* the new records are produced by this process */
     decide_carry_disturbance(t);
     t->m->logs_since_wall_ms = t->s->now.wall_ms;
     t->st->run.logs_since_ms = t->s->now.wall_ms + 999; /* whole seconds in the status: no line of before counts again */
@@ -200,6 +201,7 @@ static bool decide_disable_first(struct turn *t, enum model_reason reason)
     (void)dv_strlcpy(st->message, t->said, sizeof st->message);
     turn_event(t, true, "LoopDetected", "run %s: %s", run->id, t->said);
     turn_go(t, "DisableLast");
+    t->m->retry_ms = 0; /* nor does the way out wait */
     return true;
 }
 
@@ -392,18 +394,20 @@ static bool decide_move(struct turn *t)
  * each text is a write. */
 static bool decide_tells_all(const struct turn *t)
 {
-    return t->p->waits_for[0] != '\0' && (t->unseen || t->step->late == REASON_ValuesNotApplied ||
-                                          t->step->late == REASON_ConnectNotReady || dv_streq(t->step->what, "the connectors to be on"));
+    return t->p->waits_for[0] != '\0' &&
+           (t->unseen || t->m->retry_ms > t->now || t->m->effect_err.kind != DV_ERR_NONE || t->step->late == REASON_ValuesNotApplied ||
+            t->step->late == REASON_ConnectNotReady || dv_streq(t->step->what, "the connectors to be on"));
 }
 
 /* What is out of reach comes before what is waited for. The text is stable: no number in it counts. */
 static void decide_waits(struct turn *t, char *out, size_t size)
 {
     const struct verify_stamp *stamp = world_out_of_reach(t);
+    const char *open = turn_open_wait(t);
     if (stamp != NULL)
         (void)dv_format(out, size, "waiting: %s", stamp->err.text);
     else
-        (void)dv_format(out, size, "waiting for %s", decide_tells_all(t) ? t->p->waits_for : turn_what(t));
+        (void)dv_format(out, size, "waiting for %s", decide_tells_all(t) ? open : turn_what(t));
 }
 
 static void decide_message(struct turn *t)
@@ -453,6 +457,8 @@ static void decide_observe(struct turn *t)
 static void decide_pause(struct turn *t)
 {
     turn_wake(t, t->m->retry_ms);
+    (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "the pause of %lld s before attempt %d",
+                    (long long)(t->spec->window_ms / 1000), t->st->stages[t->stage].attempts);
     for (size_t i = 0; i < verify_early_row_count; i++) {
         const struct verify_row *row = &verify_early_rows[i];
         bool bad = row->outcome == OUT_STOP && model_reason_verdict(row->reason) != MODEL_INCONCLUSIVE;

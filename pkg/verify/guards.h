@@ -63,6 +63,7 @@ bool values_unknown(struct turn *t);
 void own_principal_note(struct turn *t);
 bool init_job_failed(struct turn *t);
 bool init_job_open(struct turn *t);
+bool init_job_runs(const struct turn *t, enum model_side side);
 void init_jobs_look(struct turn *t); /* once a turn */
 void job_seen(struct turn *t);
 bool connect_not_ready(struct turn *t);
@@ -78,6 +79,7 @@ void write_values(struct turn *t);
 bool applied(struct turn *t);
 bool connectors_on(struct turn *t);
 bool connectors_fell(struct turn *t);
+bool connectors_away(struct turn *t, int64_t since_ms); /* as seen since then; true as well while that is asked */
 bool connectors_held(struct turn *t);
 bool partition_unassigned(struct turn *t);
 bool committer_elsewhere(struct turn *t);
@@ -104,6 +106,7 @@ bool both_counted(struct turn *t); /* of each side there are records that can be
 bool near_passed(struct turn *t);
 bool records_missing(struct turn *t);
 bool commits_passed(struct turn *t);
+bool commits_behind(struct turn *t);
 bool settled(struct turn *t);
 bool distribution_stalled(struct turn *t);
 bool mark_known(struct turn *t);

@@ -223,6 +223,30 @@ bool connectors_on(struct turn *t)
     return on;
 }
 
+/* A wanted connector whose group has no member: Kafka Connect holds a lost task back (scheduled.rebalance.max.delay.ms, 5 min unless set),
+ * also after its worker is back. Nothing can arrive for so long, and what others had to do in the meantime counts from its end on. */
+bool connectors_away(struct turn *t, int64_t since_ms)
+{
+    bool away = false;
+    EACH_SIDE (side) {
+        if (!turn_fresh(t, (enum model_side)side, VF_GROUPS, since_ms))
+            return true; /* being asked */
+        EACH_CONNECTOR (c) {
+            const struct verify_connector *fact = turn_connector(t, (enum model_side)side, (enum model_connector)c);
+            const struct fact_group *group = turn_group(t, (enum model_side)side, (int)c);
+            bool blind =
+                group == NULL || group->err.kind != DV_ERR_NONE || turn_group_hidden(group) || (fact != NULL && fact->fact->source);
+            if (blind || group->members > 0 || !turn_wants_connector(t, (enum model_side)side, (enum model_connector)c))
+                continue;
+            apply_waits_group(t, (enum model_side)side, (enum model_connector)c, "to be Stable with members");
+            away = true;
+        }
+    }
+    if (away)
+        t->m->disturbed_ms = t->now;
+    return away;
+}
+
 bool connectors_fell(struct turn *t)
 {
     return !connectors_on(t) && !t->unknown;
@@ -288,7 +312,7 @@ bool ts_topic_missing(struct turn *t)
     if (!turn_fresh(t, far, VF_TS_TOPIC, t->m->step_since_ms) || t->s->side[far].ts_topic.found)
         return false;
     turn_wake(t, t->m->progress_ms + patience);
-    if (t->now < t->m->progress_ms + patience)
+    if (t->now < t->m->progress_ms + patience || init_job_runs(t, far))
         return false;
     turn_say(t, "timestamps topic %s does not exist on %s although its Offset Committer is on; check spec.timestampsTopic and the init job",
              turn_cluster(t, far)->timestamps_topic, turn_name(t, far));

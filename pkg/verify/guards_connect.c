@@ -73,10 +73,22 @@ static bool connect_each_wanted(struct turn *t, bool (*bad)(struct turn *t, enum
 /* When this revision's init job has had its chance: findings about rights count from then on. */
 #define RESTART_MARGIN_MS 30000 /* an operator's round takes its time, and so does the restart before it shows */
 
+/* Values are applied some time after they were written: not later than the youngest connector appeared. */
+static int64_t connect_applied_ms(const struct turn *t, enum model_side side)
+{
+    int64_t since = t->m->written_ms[side] != 0 ? t->m->written_ms[side] : t->m->stage_since_ms;
+    for (size_t i = 0; i < t->s->side[side].connector_count; i++) {
+        int64_t created = t->s->side[side].connectors[i].fact->created_ms + t->now - t->s->now.wall_ms;
+        if (created > since)
+            since = created < t->now ? created : t->now;
+    }
+    return since;
+}
+
 static int64_t connect_rights_due(struct turn *t, enum model_side side)
 {
     struct verify_memory *m = t->m;
-    int64_t since = m->written_ms[side] != 0 ? m->written_ms[side] : m->stage_since_ms;
+    int64_t since = init_job_runs(t, side) ? t->now : connect_applied_ms(t, side);
     int64_t given = m->job_done_ms[side] != 0 ? m->job_done_ms[side] : since + verify_arrival_ms(t->s);
     int64_t due = given;
     for (size_t i = 0; i < t->s->side[side].connector_count; i++) {

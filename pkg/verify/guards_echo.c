@@ -167,8 +167,8 @@ bool echo_quiet(struct turn *t)
         return false;
     for (int side = 0; side < MODEL_SIDES; side++)
         if (t->s->side[side].stamp[VF_TEST_COMMITS].as_of_ms + turn_poll_ms(t) < last + 2 * t->spec->window_ms)
-            return false; /* not looked at for as long as it must have stayed */
-    if (!echo_within(t))
+            return false;                                                     /* not looked at for as long as it must have stayed */
+    if (!echo_within(t) || connectors_away(t, last + 2 * t->spec->window_ms)) /* who is away cannot echo */
         return false;
     for (int side = 0; side < MODEL_SIDES; side++)
         if (t->m->changes[side] > 0)

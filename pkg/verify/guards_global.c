@@ -114,8 +114,7 @@ bool values_late(struct turn *t)
 {
     if (t->step->late != REASON_ValuesNotApplied || !global_over(t))
         return false;
-    turn_say(t, "after %lld s the values are not in effect: %s", (long long)(turn_step_age(t) / 1000),
-             t->p->waits_for[0] != '\0' ? t->p->waits_for : "nothing changed");
+    turn_say(t, "after %lld s the values are not in effect: %s", (long long)(turn_step_age(t) / 1000), turn_open_wait(t));
     return true;
 }
 
@@ -131,7 +130,7 @@ bool run_late(struct turn *t)
 {
     if (!global_run_over(t))
         return false;
-    turn_say(t, "the run took longer than spec.deadlines.run; it still waited for %s", turn_what(t));
+    turn_say(t, "the run took longer than spec.deadlines.run; it still waited for %s", turn_open_wait(t));
     return true;
 }
 
@@ -139,6 +138,6 @@ bool stage_late(struct turn *t)
 {
     if (!global_stage_over(t))
         return false;
-    turn_say(t, "no progress within spec.deadlines.stage, waiting for %s", t->p->waits_for[0] != '\0' ? t->p->waits_for : turn_what(t));
+    turn_say(t, "no progress within spec.deadlines.stage, waiting for %s", turn_open_wait(t));
     return true;
 }

@@ -261,6 +261,12 @@ static const struct fact_job *init_job(const struct turn *t, enum model_side sid
     return newest;
 }
 
+bool init_job_runs(const struct turn *t, enum model_side side)
+{
+    const struct fact_job *job = init_job(t, side);
+    return job != NULL && !job->succeeded && !job->failed;
+}
+
 bool init_job_failed(struct turn *t)
 {
     const struct fact_job *job = init_job(t, t->near);
@@ -352,9 +358,28 @@ bool quiet_held(struct turn *t)
     return turn_held(t, init_quiet(t), hold);
 }
 
+/* The ACLs as they are once this revision's job is done. */
+static bool init_acls_known(struct turn *t)
+{
+    int64_t done = t->m->job_done_ms[t->near];
+    return turn_fresh(t, t->near, VF_ACLS, done > t->m->step_since_ms ? done : t->m->step_since_ms);
+}
+
+/* How long ACLs may be missing. When values were written and no job of theirs was seen, they may not be applied yet: whoever does that
+ * (a pipeline, an operator's round) takes as long as a stage may. */
+static int64_t init_acls_due(struct turn *t)
+{
+    int64_t done = t->m->job_done_ms[t->near];
+    if (done != 0)
+        return (done > t->m->step_since_ms ? done : t->m->step_since_ms) + turn_poll_ms(t);
+    bool unseen = t->st->run.written_ms[t->near] != 0 && init_job(t, t->near) == NULL;
+    int64_t deadline = t->m->progress_ms + t->spec->stage_deadline_ms - t->m->idle_before_ms;
+    return unseen || init_job_runs(t, t->near) ? deadline : t->m->step_since_ms + verify_arrival_ms(t->s);
+}
+
 bool acls_effective(struct turn *t)
 {
-    if (!turn_fresh(t, t->near, VF_ACLS, t->m->step_since_ms))
+    if (!init_acls_known(t))
         return false;
     return turn_side(t, t->near)->write_test.allowed;
 }
@@ -363,17 +388,18 @@ bool acls_late(struct turn *t)
 {
     char path[PRINCIPALS_PATH_TEXT];
     const struct verify_right *right = &turn_side(t, t->near)->write_test;
-    if (!turn_fresh(t, t->near, VF_ACLS, t->m->step_since_ms) || right->allowed)
+    if (!init_acls_known(t) || right->allowed)
         return false;
-    int64_t patience = t->m->job_done_ms[t->near] != 0 ? turn_poll_ms(t) : verify_arrival_ms(t->s);
-    turn_wake(t, t->m->step_since_ms + patience);
-    if (turn_step_age(t) < patience)
+    int64_t due = init_acls_due(t);
+    turn_wake(t, due);
+    if (t->now < due)
         return false;
     if (right->denied)
         turn_say(t, "%s is denied Write on topic %s of Kafka cluster %s by a deny ACL; remove the rule", right->principal,
                  turn_cluster(t, t->near)->topic, turn_name(t, t->near));
     else
-        turn_say(t, "%s lacks Write on topic %s of Kafka cluster %s; check %s of %s and its init job", right->principal,
-                 turn_cluster(t, t->near)->topic, turn_name(t, t->near), principals_path(t, t->near, path), turn_name(t, t->near));
+        turn_say(t, "%s lacks Write on topic %s of Kafka cluster %s; check %s of %s and its init job%s", right->principal,
+                 turn_cluster(t, t->near)->topic, turn_name(t, t->near), principals_path(t, t->near, path), turn_name(t, t->near),
+                 init_job(t, t->near) == NULL ? " (none was seen: were the values applied?)" : "");
     return true;
 }

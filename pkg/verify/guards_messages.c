@@ -171,6 +171,33 @@ static bool messages_far_copy(struct turn *t, const struct probe *probe, enum mo
     return false;
 }
 
+/* Commits up to here are progress: what others write behind the last copy of ours, or behind the mark, is not waited for. */
+static int64_t messages_goal(const struct turn *t, enum model_side side, int32_t partition)
+{
+    const struct probe_table *table = t->s->probes;
+    int64_t goal = t->stage == STAGE_LAG_DRAINED && partition < MODEL_PARTITIONS_MAX ? t->m->mark[side][partition] : 0;
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const struct probe *probe = &table->probes[i];
+        if (probe->partition == partition && probe->on[side].count > 0 && probe->on[side].last_offset >= goal)
+            goal = probe->on[side].last_offset + 1;
+    }
+    return goal;
+}
+
+static int64_t messages_committed(const struct turn *t)
+{
+    int64_t commits = 0;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        const struct fact_offsets *md = t->s->side[side].md_commits;
+        for (int32_t p = 0; md != NULL && p < md->partitions; p++) {
+            int64_t goal = messages_goal(t, (enum model_side)side, p);
+            if (md->high[p] > 0) /* none yet is nothing, not less than nothing */
+                commits += md->high[p] > goal ? goal : md->high[p];
+        }
+    }
+    return commits;
+}
+
 /* Commits and log ends are asked for as long as something is waited for that follows from them. */
 static void messages_score(struct turn *t)
 {
@@ -186,14 +213,7 @@ static void messages_score(struct turn *t)
         t->m->best_copies = copies;
         turn_progress(t);
     }
-    int64_t commits = 0;
-    EACH_SIDE (side) {
-        const struct fact_offsets *md = t->s->side[side].md_commits;
-        const struct fact_offsets *log = t->s->side[side].test_log;
-        for (int32_t p = 0; md != NULL && log != NULL && p < md->partitions && p < log->partitions; p++)
-            if (md->high[p] > 0) /* none yet is nothing, not less than nothing */
-                commits += md->high[p] > log->high[p] ? log->high[p] : md->high[p];
-    }
+    int64_t commits = messages_committed(t);
     if (commits > t->m->best_commit) {
         t->m->best_commit = commits;
         turn_progress(t);
@@ -307,6 +327,13 @@ bool commits_passed(struct turn *t)
     return passed;
 }
 
+/* A copy that came later lies past a commit: that is waited for by name, and the settle time begins anew after it. */
+bool commits_behind(struct turn *t)
+{
+    t->unknown = false;
+    return !commits_passed(t) && !t->unknown;
+}
+
 bool settled(struct turn *t)
 {
     t->unknown = false;
@@ -347,14 +374,17 @@ bool records_missing(struct turn *t)
     return messages_caught_up(t, t->m->look_ms);
 }
 
-/* Assigned, commit below the record, neither commit nor copies moved for arrival. */
+/* Assigned, commit below the record, neither commit nor copies moved for arrival; a step back waits for all of it again. */
 bool distribution_stalled(struct turn *t)
 {
-    int64_t due = turn_undisturbed(t, t->m->progress_ms) + verify_arrival_ms(t->s);
+    int64_t since = t->m->progress_ms > t->m->step_since_ms ? t->m->progress_ms : t->m->step_since_ms;
+    int64_t due = turn_undisturbed(t, since) + verify_arrival_ms(t->s);
     if (t->now < due) {
         turn_wake(t, due);
         return false;
     }
+    if (connectors_away(t, due))
+        return false;
     turn_say(t, "distribution stands still for %lld s: %s", (long long)(verify_arrival_ms(t->s) / 1000), t->p->waits_for);
     return true;
 }

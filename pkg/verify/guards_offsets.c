@@ -327,7 +327,7 @@ bool offsets_over(struct turn *t, int64_t since_ms, int64_t for_ms)
 static bool offsets_waited(struct turn *t, int64_t since_ms, int64_t for_ms)
 {
     int64_t end = turn_undisturbed(t, since_ms) + for_ms;
-    return offsets_over(t, since_ms, for_ms) && turn_fresh(t, offsets_far(t), VF_TEST_COMMITS, end);
+    return offsets_over(t, since_ms, for_ms) && turn_fresh(t, offsets_far(t), VF_TEST_COMMITS, end) && !connectors_away(t, end);
 }
 
 bool ts_not_seen_late(struct turn *t)

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "verify/turn.h"
 
-#define REFUSED_AGAIN_MS 5000
+#define WRITE_AGAIN_MS 5000 /* between a write that failed and the next one */
 
 /* An intent is written into the status before its effect. The effect is asked for by the first plan whose snapshot already holds the
  * intent: whoever reads the status later knows that it may have happened. */
@@ -19,7 +19,8 @@ static void intent_open(struct turn *t, enum model_intent_kind kind, enum model_
     (void)dv_format(intent->id, sizeof intent->id, "%08llx", (unsigned long long)(dv_hash64(hash, &t->now, sizeof t->now) & 0xffffffffu));
     (void)dv_strlcpy(t->m->effect_id, intent->id, sizeof t->m->effect_id);
     t->m->effect = EFFECT_NONE;
-    dv_err_clear(&t->m->effect_err);
+    if (kind != INTENT_VALUES) /* why the values could not be written is told until they are */
+        dv_err_clear(&t->m->effect_err);
 }
 
 static void intent_close(struct turn *t)
@@ -36,6 +37,10 @@ void intent_values(struct turn *t, enum model_side side)
 {
     struct model_switches want = {0};
     char text[32];
+    if (t->now < t->m->write_after_ms) {
+        turn_wake(t, t->m->write_after_ms);
+        return;
+    }
     (void)turn_want(t, side, &want);
     (void)dv_format(text, sizeof text, "%d%d%d%d%d", want.on[0], want.on[1], want.on[2], want.on[3], want.on[4]);
     intent_open(t, INTENT_VALUES, side, text);
@@ -73,16 +78,22 @@ void intent_commit(struct turn *t, enum model_side side, const int64_t *offsets,
 
 /* ---------------------------------------------------------------- what comes of an effect */
 
+/* From our write on, this revision's init job and what it gives are waited for. */
+static void intent_written(struct turn *t, const struct model_intent *intent)
+{
+    t->m->written_ms[intent->side] = t->m->effect_ms;
+    t->st->run.written_ms[intent->side] = intent->at_ms;
+    t->m->job_done_ms[intent->side] = 0;
+}
+
 static void intent_done(struct turn *t)
 {
     struct model_intent *intent = &t->st->run.intent;
     turn_progress(t);
     if (intent->kind == INTENT_VALUES) {
         struct model_switches want;
-        t->m->written_ms[intent->side] = t->m->effect_ms;
+        intent_written(t, intent);
         t->m->refused_ms = 0;
-        t->st->run.written_ms[intent->side] = intent->at_ms;
-        t->m->job_done_ms[intent->side] = 0;
         if (turn_want(t, intent->side, &want)) {
             t->st->run.left[intent->side] = want;
             t->st->run.have_left[intent->side] = true;
@@ -122,11 +133,7 @@ static bool intent_refusal_may_pass(struct turn *t, enum model_intent_kind kind)
         return false;
     if (t->m->refused_ms == 0)
         t->m->refused_ms = t->now;
-    if (t->now - t->m->refused_ms >= TURN_REFUSED_MS)
-        return false;
-    t->m->retry_ms = t->now + REFUSED_AGAIN_MS;
-    turn_wake(t, t->m->retry_ms);
-    return true;
+    return t->now - t->m->refused_ms < TURN_REFUSED_MS;
 }
 
 static enum row_outcome intent_failed(struct turn *t, enum model_reason *reason)
@@ -136,8 +143,12 @@ static enum row_outcome intent_failed(struct turn *t, enum model_reason *reason)
     enum model_intent_kind kind = intent->kind;
     turn_say(t, "%s on %s: %s", intent_text(intent), turn_name(t, intent->side), err->text);
     intent_batch_maybe(t);
+    if (kind == INTENT_VALUES && (err->kind == DV_ERR_TIMEOUT || err->kind == DV_ERR_UNREACHABLE))
+        intent_written(t, intent); /* it may have been */
     enum model_reason unknown = kind == INTENT_COMMIT && err->kind == DV_ERR_CONFLICT ? REASON_GroupActive : REASON_EffectUnknown;
     intent_close(t);
+    t->m->write_after_ms = err->kind == DV_ERR_CONFLICT ? t->now + 200 : t->now + WRITE_AGAIN_MS;
+    turn_wake(t, t->m->write_after_ms);
     if (intent_refusal_may_pass(t, kind))
         return OUT_WAIT;
     switch (err->kind) {
@@ -161,8 +172,9 @@ static enum row_outcome intent_failed(struct turn *t, enum model_reason *reason)
             *reason = REASON_ValuesInvalid;
             return OUT_STOP;
         }
-        turn_wake(t, t->now + 200); /* written by content: the next look decides whether it is still to be done */
-        return OUT_WAIT;
+        if (err->kind == DV_ERR_CONFLICT)
+            t->m->effect_err = DV_ERR_INIT; /* somebody else wrote first: nothing to tell */
+        return OUT_WAIT;                    /* written by content: the next look decides whether it is still to be done */
     }
     *reason = unknown;
     return OUT_STOP;

@@ -324,9 +324,9 @@ static void lifecycle_wait_for(struct turn *t, const char *other, void (*wait)(s
 static void lifecycle_unpause(struct turn *t)
 {
     struct verify_memory *m = t->m;
-    int64_t *marks[] = {&m->step_since_ms, &m->stage_since_ms,      &m->progress_ms,        &m->extra_since_ms,
-                        &m->right_ms,      &m->ts_last_ms,          &m->stuck_since_ms,     &m->look_ms,
-                        &m->retry_ms,      &m->changed_ms[MODEL_A], &m->changed_ms[MODEL_B]};
+    int64_t *marks[] = {&m->step_since_ms, &m->stage_since_ms,      &m->progress_ms,         &m->extra_since_ms,
+                        &m->right_ms,      &m->ts_last_ms,          &m->stuck_since_ms,      &m->look_ms,
+                        &m->retry_ms,      &m->changed_ms[MODEL_A], &m->changed_ms[MODEL_B], &m->write_after_ms};
     struct model_run *run = &t->st->run;
     int64_t paused = m->paused_since_ms != 0 ? t->now - m->paused_since_ms : 0;
     if (run->paused_at_ms == 0)

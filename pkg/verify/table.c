@@ -32,7 +32,8 @@
 #define SETTLE_ROWS(pass, settle, next)                                                                                                  \
     ROW(pass, records_missing, nothing, OUT_STOP, RecordsMissing, NULL), ROW(pass, commits_passed, nothing, OUT_GO, None, settle),       \
         ROW(pass, distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL), ROW(pass, always, nothing, OUT_WAIT, None, NULL), \
-        ROW(settle, settled, nothing, OUT_GO, None, next), ROW(settle, always, nothing, OUT_WAIT, None, NULL)
+        ROW(settle, commits_behind, nothing, OUT_GO, None, pass), ROW(settle, settled, nothing, OUT_GO, None, next),                     \
+        ROW(settle, always, nothing, OUT_WAIT, None, NULL)
 
 #define OFFSET_ROWS(before, reader, barrier, copied, commit, moved, next)                                                                 \
     ROW(before, before_steady, nothing, OUT_GO, None, reader), ROW(before, always, nothing, OUT_WAIT, None, NULL),                        \
@@ -211,6 +212,7 @@ static const struct verify_row rows_messages_both[] = {
     ROW("PassedFar", commits_passed, nothing, OUT_GO, None, "SettleFar"),
     ROW("PassedFar", distribution_stalled, nothing, OUT_STOP, DistributionStalled, NULL),
     ROW("PassedFar", always, nothing, OUT_WAIT, None, NULL),
+    ROW("SettleFar", commits_behind, nothing, OUT_GO, None, "PassedFar"),
     ROW("SettleFar", settled, nothing, OUT_PASS, Passed, NULL),
     ROW("SettleFar", always, nothing, OUT_WAIT, None, NULL),
 };

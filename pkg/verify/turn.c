@@ -148,6 +148,13 @@ const char *turn_what(const struct turn *t)
     return t->step->what != NULL ? t->step->what : "the next step";
 }
 
+const char *turn_open_wait(struct turn *t)
+{
+    if (t->p->waits_for[0] == '\0' && t->m->effect_err.kind != DV_ERR_NONE)
+        (void)dv_format(t->p->waits_for, sizeof t->p->waits_for, "%s: %s", turn_what(t), t->m->effect_err.text);
+    return t->p->waits_for[0] != '\0' ? t->p->waits_for : turn_what(t);
+}
+
 int64_t turn_poll_ms(const struct turn *t)
 {
     int64_t poll = verify_commit_interval_ms(t->s) / 5;
@@ -258,6 +265,9 @@ void turn_go(struct turn *t, const char *step)
     m->hold_since_ms = 0;
     m->look_ms = 0;
     m->best_score = 0;
+    m->best_commit = 0;
+    if (m->effect == EFFECT_NONE)
+        m->effect_err = DV_ERR_INIT;
     t->step = next;
 }
 

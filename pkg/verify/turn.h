@@ -102,6 +102,7 @@ const struct model_cluster *turn_cluster(const struct turn *t, enum model_side s
 const char *turn_name(const struct turn *t, enum model_side side); /* the cluster's name */
 int64_t turn_poll_ms(const struct turn *t);
 const char *turn_what(const struct turn *t); /* what the step waits for, never NULL */
+const char *turn_open_wait(struct turn *t);  /* the same with what is open of it, or with why the last effect failed */
 
 /* Known as of `since` or later? Asks when it is not, and again when what is known is older than the poll interval. */
 bool turn_fresh(struct turn *t, enum model_side side, enum verify_fact fact, int64_t since_ms);

@@ -173,8 +173,9 @@ struct verify_memory {
     char effect_id[16]; /* intent this process opened or took up */
     enum verify_effect_state effect;
     struct dv_err effect_err;
-    int64_t effect_ms;  /* when it was done */
-    int64_t refused_ms; /* since when the API server refuses our patch; 0: it does not */
+    int64_t effect_ms;      /* when it was done */
+    int64_t write_after_ms; /* no write of values before: the last one failed */
+    int64_t refused_ms;     /* since when the API server refuses our patch; 0: it does not */
     /* offsets, by partition */
     int32_t partitions;
     int64_t mark[MODEL_SIDES][MODEL_PARTITIONS_MAX];

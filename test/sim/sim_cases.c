@@ -41,6 +41,15 @@ const struct sim_case sim_cases[] = {
            "a:init.narrow=1; b:init.narrow=1; a:init.delay=900; b:init.delay=900; a:strimzi.autoRestart=1; b:strimzi.autoRestart=1"),
     PASSED("healthy-strimzi-at-its-interval-only", "a:strimzi.slow=1; b:strimzi.slow=1"),
     PASSED("healthy-applier-late", "a:applier.delay=15000; b:applier.delay=15000"),
+    PASSED("healthy-applier-later-than-arrival",
+           "spec=deadlines.stage:5m; spec=deadlines.run:1h; a:applier.delay=100000; b:applier.delay=100000; a:init.narrow=1; "
+           "b:init.narrow=1; a:init.delay=3000; b:init.delay=3000; "
+           "a:strimzi.autoRestart=1; b:strimzi.autoRestart=1"),
+    PASSED("healthy-applier-later-than-arrival-no-selector",
+           "spec=deadlines.stage:5m; spec=deadlines.run:1h; a:applier.delay=100000; b:applier.delay=100000; a:init.narrow=1; "
+           "b:init.narrow=1; a:init.delay=3000; b:init.delay=3000; "
+           "a:strimzi.autoRestart=1; b:strimzi.autoRestart=1; spec=clusters.a.distributor.initJob:{}; "
+           "spec=clusters.b.distributor.initJob:{}; api.deny=list jobs,watch jobs"),
     PASSED("healthy-own-principal-not-listed", "a:principals.ownMissing; b:principals.ownMissing; a:acls.own; b:acls.own"),
     PASSED("healthy-no-init-job-selector",
            "spec=clusters.a.distributor.initJob:{}; spec=clusters.b.distributor.initJob:{}; api.deny=list jobs,watch jobs"),
@@ -92,6 +101,7 @@ const struct sim_case sim_cases[] = {
     PASSED("outage-30s-offsets", "@OffsetsAtoB.Moved b:kafka.down=30000"),
     PASSED("outage-30s-echo", "@Persisted.EchoA a:kafka.down=30000"),
     PASSED("api-outage", "@MessagesBothWays.Held api.down=30000"),
+    TWO("api-outage-at-a-write", "@MessagesBothWays b:api.down=30000"),
     PASSED("api-conflicts", "@InitA api.conflicts=5"),
     PASSED("api-answers-lost", "@MessagesAtoB.Held api.lose=3; @OffsetsAtoB.DistributorHeld api.lose=2"),
     PASSED("api-relist", "@MessagesAtoB.Held api.relist; @OffsetsBtoA.Moved api.relist"),
@@ -102,6 +112,10 @@ const struct sim_case sim_cases[] = {
     RETRIED("pod-killed", "@MessagesBothWays.Settle a:pod.restart=kill"),
     RETRIED("pod-killed-after-produce", "@MessagesBothWays.Arrive+80 a:pod.restart=kill"),
     RETRIED("pod-killed-offsets", "@OffsetsAtoB.Moved a:pod.restart=kill"),
+    RETRIED("pod-restarted-tasks-held-back-messages",
+            "a:connect.holdBack=45000; b:connect.holdBack=45000; @MessagesBothWays.Arrive a:pod.restart; @LagDrained b:pod.restart"),
+    RETRIED("pod-restarted-tasks-held-back-offsets",
+            "a:connect.holdBack=45000; b:connect.holdBack=45000; @OffsetsAtoB.Moved b:pod.restart; @Persisted.EchoA a:pod.restart"),
     RETRIED("pod-killed-committer", "@OffsetsAtoB.Moved b:pod.restart=kill"),
     RETRIED("dirty-log-of-a-restart",
             "@MessagesBothWays.Settle b:pod.restart=kill; @MessagesBothWays.Settle+100 b:log=ERROR "

@@ -109,6 +109,7 @@ struct world_manners {
     int64_t init_fail, init_delay, init_no_topic, init_narrow, init_hook;
     int64_t applier_delay, applier_refuse, applier_revert;
     int64_t auto_restart, start_delay, strimzi_delay, strimzi_slow;
+    int64_t hold_back;    /* after its worker is back a task waits for so long (scheduled.rebalance.max.delay.ms) */
     int64_t new_protocol; /* the connectors' groups cannot be described */
     int64_t od_source;    /* the Offset Distributor is a source connector */
     int64_t own_group;    /* the Message Distributor's group is named in its config */

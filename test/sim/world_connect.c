@@ -396,14 +396,22 @@ void world_connectors_wake(struct world *world, int cluster)
 
 /* ---------------------------------------------------------------- the pod */
 
+static void connect_unheld(struct world *world, void *arg)
+{
+    struct world_connector *connector = connect_taken(arg);
+    if (connector != NULL && connector->wanted)
+        world_connector_start(connector, world_between(world, 100, 900));
+}
+
 static void connect_pod_up(struct world *world, void *arg)
 {
     struct world_dist *dist = arg;
+    (void)world;
     dist->pod_up = true;
     world_pod_put(dist);
     for (int c = 0; c < MODEL_CONNECTORS; c++)
         if (dist->connector[c].wanted)
-            world_connector_start(&dist->connector[c], world_between(world, 100, 900));
+            connect_after(&dist->connector[c], dist->manners.hold_back, connect_unheld);
     world_strimzi_soon(dist);
 }
 

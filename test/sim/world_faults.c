@@ -52,6 +52,7 @@ static const struct {
     MANNER("strimzi.delay", strimzi_delay),
     MANNER("strimzi.slow", strimzi_slow),
     MANNER("connector.startDelay", start_delay),
+    MANNER("connect.holdBack", hold_back),
     MANNER("connect.newProtocol", new_protocol),
     MANNER("od.source", od_source),
     MANNER("md.ownGroup", own_group),

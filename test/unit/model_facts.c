@@ -5,6 +5,35 @@
 #include "base/mem.h"
 #include "model/facts.h"
 
+/* A length that looks like a byte of a name: Avro (twice the length), Kafka's compact strings (one more), big-endian, Protobuf. */
+static void binary_lengths_are_no_name(void)
+{
+    static const char group[] = "distribution-test-group";                            /* 23 bytes */
+    static const char topic[] = "a-topic-with-a-name-of-fifty-characters-as-many-go"; /* 50 bytes */
+    static const unsigned char avro[] = "\x2e"
+                                        "distribution-test-group"
+                                        "\x22"
+                                        "distribution-test"
+                                        "\x00";
+    static const unsigned char avro_of_another[] = "\x32"
+                                                   "distribution-test-group-2"
+                                                   "\x22"
+                                                   "distribution-test"
+                                                   "\x00";
+    static const unsigned char utf[] = "\x00\x32"
+                                       "a-topic-with-a-name-of-fifty-characters-as-many-go"
+                                       "\x30"
+                                       "x";
+    static const unsigned char compact[] = "\x33"
+                                           "a-topic-with-a-name-of-fifty-characters-as-many-go"
+                                           "a";
+    assert_true(fact_bytes_contain(avro, sizeof avro - 1, group));
+    assert_true(fact_bytes_contain(avro, sizeof avro - 1, "distribution-test"));
+    assert_false(fact_bytes_contain(avro_of_another, sizeof avro_of_another - 1, group));
+    assert_true(fact_bytes_contain(utf, sizeof utf - 1, topic));
+    assert_true(fact_bytes_contain(compact, sizeof compact - 1, topic));
+}
+
 static void names_are_found_as_whole_strings(void **state)
 {
     (void)state;
@@ -44,6 +73,7 @@ static void names_are_found_as_whole_strings(void **state)
     assert_true(fact_bytes_contain((const unsigned char *)"\0\2g1\0\1t", 7, "g1"));
     assert_true(fact_bytes_contain((const unsigned char *)"\0\2g1\0\1t", 7, "t"));
     assert_false(fact_bytes_contain(NULL, 0, "g"));
+    binary_lengths_are_no_name();
     assert_false(fact_bytes_contain((const unsigned char *)"g", 1, NULL));
 }
 

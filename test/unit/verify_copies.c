@@ -306,6 +306,47 @@ static void the_last_message_distributor_goes_off(void **state)
     scene_free(scene);
 }
 
+/* In the pause before another attempt a loop is answered at once, told once, and stays the verdict. */
+static void a_loop_in_the_pause_does_not_wait(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_BOTH_WAYS, "Arrive");
+    growing_at_home(scene);
+    scene->memory.retry_ms = scene->s.now.mono_ms + 60000;
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_string_equal(plan->memory.step, "DisableLast");
+    assert_int_equal(plan->memory.retry_ms, 0);
+    assert_non_null(scene_event(plan, "LoopDetected"));
+    scene_adopt(scene);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_VALUES);
+    assert_int_equal(plan->event_count, 0);
+    scene_adopt(scene);
+    scene_effect(scene, DV_ERR_DENIED);
+    plan = scene_decide(scene);
+    assert_string_equal(plan->memory.step, "DisableLast");
+    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE); /* tried again a little later */
+    assert_int_equal(plan->event_count, 0);
+    scene_free(scene);
+}
+
+/* What a restart of ours leaves unknown is about the records from before it. */
+static void records_after_a_restart_are_judged(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_BOTH_WAYS, "Settle");
+    scene->memory.resumed = true;
+    size_t batch = scene_copied(scene, MODEL_A, STAGE_MESSAGES_BOTH_WAYS, 5);
+    again_one(scene, batch, MODEL_B, 0, 0);
+    watched(scene);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.stages[STAGE_MESSAGES_BOTH_WAYS].attempts, 2);
+    assert_false(plan->memory.resumed);
+    scene_free(scene);
+}
+
 static void a_loop_that_goes_on_is_told(void **state)
 {
     (void)state;
@@ -372,7 +413,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extra_copies_are_told_apart),           cmocka_unit_test(altered_records_name_what_differs),
-        cmocka_unit_test(the_last_message_distributor_goes_off), cmocka_unit_test(a_loop_that_goes_on_is_told),
+        cmocka_unit_test(the_last_message_distributor_goes_off), cmocka_unit_test(a_loop_in_the_pause_does_not_wait),
+        cmocka_unit_test(records_after_a_restart_are_judged),    cmocka_unit_test(a_loop_that_goes_on_is_told),
         cmocka_unit_test(on_loop_hold_writes_nothing),           cmocka_unit_test(a_failed_clean_up_hides_no_loop),
         cmocka_unit_test(a_restart_goes_on_switching_off),
     };

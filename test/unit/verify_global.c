@@ -109,6 +109,13 @@ static void run_over(struct scene *scene)
     scene->side[MODEL_A].groups[MODEL_MD].state = FACT_GROUP_REBALANCING;
 }
 
+static void run_over_while_waiting(struct scene *scene)
+{
+    size_t batch = scene_batch(scene, MODEL_A, STAGE_MESSAGES_A_TO_B, 3);
+    scene_see(scene, batch, MODEL_A, 100, NULL);
+    run_over(scene);
+}
+
 /* Waiting for records: nothing moves, nothing is late. */
 #define WAITS STAGE_MESSAGES_A_TO_B, "Arrive"
 #define ON STAGE_MESSAGES_A_TO_B, "On"
@@ -129,7 +136,9 @@ static const struct scene_case access_rows[] = {
     {"no answer for too long", WAITS, silent_for_too_long, WANT_ERROR, REASON_ClusterUnreachable, "dc1"},
     {"pod down", STAGE_LAG_DRAINED, "Drain", pod_down_for_too_long, WANT_ERROR, REASON_ConnectNotReady,
      "pod-0 is not ready (CrashLoopBackOff)"},
-    {"run over", ON, run_over, WANT_ERROR, REASON_RunDeadlineExceeded, "the connectors to be on"},
+    {"run over", ON, run_over, WANT_ERROR, REASON_RunDeadlineExceeded, "connect-md of KafkaConnector"},
+    {"run over, in the middle", WAITS, run_over_while_waiting, WANT_ERROR, REASON_RunDeadlineExceeded,
+     "a record produced on dc1 to arrive on dc2 (partition 0)"},
 };
 
 static void access_is_told_apart(void **state)
@@ -364,6 +373,27 @@ static void task_refused_by_a_rule(struct scene *scene)
     scene->s.side[MODEL_B].write_test.denied = true;
 }
 
+/* The values were written long ago, and took effect only now. */
+static void task_refused_applied_late(struct scene *scene)
+{
+    task_refused(scene);
+    md(scene)->created_ms = scene->s.now.wall_ms - 1000;
+}
+
+/* By a clock that is ahead: as if it came just now. */
+static void task_refused_applied_in_the_future(struct scene *scene)
+{
+    task_refused(scene);
+    md(scene)->created_ms = scene->s.now.wall_ms + 3600000;
+}
+
+static void task_refused_while_the_job_runs(struct scene *scene)
+{
+    task_refused(scene);
+    scene->side[MODEL_A].job = (struct fact_job){.name = (char *)(uintptr_t) "init-2", .created_ms = scene->s.now.wall_ms, .matches = true};
+    scene->s.side[MODEL_A].job_count = 1;
+}
+
 static void task_refused_restarting(struct scene *scene)
 {
     task_refused(scene);
@@ -446,6 +476,9 @@ static const struct scene_case connectors[] = {
      "User:CN=dist-dc1,OU=x lacks Read on group connect-md of Kafka cluster dc1"},
     {"refused to write", WAITS, task_refused_write, WANT_FAILED, REASON_AclMissing,
      "lacks Write on topic distribution-test of Kafka cluster dc2"},
+    {"refused, applied late", WAITS, task_refused_applied_late, WANT_STEP, REASON_None, "Arrive"},
+    {"refused, applied in the future", WAITS, task_refused_applied_in_the_future, WANT_STEP, REASON_None, "Arrive"},
+    {"refused while the job runs", WAITS, task_refused_while_the_job_runs, WANT_STEP, REASON_None, "Arrive"},
     {"refused by a rule", WAITS, task_refused_by_a_rule, WANT_FAILED, REASON_AclMissing, "deny ACL"},
     {"refused, restart to come", WAITS, task_refused_restarting, WANT_STEP, REASON_None, "Arrive"},
     {"refused, restart under way", WAITS, task_refused_at_the_round, WANT_STEP, REASON_None, "Arrive"},

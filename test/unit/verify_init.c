@@ -383,6 +383,39 @@ static void rights_missing_for_long(struct scene *scene)
     scene->memory.step_since_ms -= ARRIVAL;
 }
 
+/* Written, and no job was seen since: a pipeline may still be on its way to apply them. */
+static void rights_missing_and_not_applied(struct scene *scene)
+{
+    rights_missing_for_long(scene);
+    scene->status.run.written_ms[MODEL_A] = scene->s.now.wall_ms - 3 * ARRIVAL;
+}
+
+static void rights_missing_and_never_applied(struct scene *scene)
+{
+    rights_missing_and_not_applied(scene);
+    scene->memory.step_since_ms = scene->memory.progress_ms = scene->s.now.mono_ms - scene->spec->stage_deadline_ms;
+}
+
+static void rights_missing_while_the_job_runs(struct scene *scene)
+{
+    rights_missing_for_long(scene);
+    job_running(scene);
+}
+
+static void rights_missing_after_the_job(struct scene *scene)
+{
+    rights_missing_for_long(scene);
+    job_done(scene);
+    scene->memory.job_done_ms[MODEL_A] = scene->s.now.mono_ms - 10000;
+}
+
+/* What is known of the ACLs is older than the job's end. */
+static void rights_missing_as_known_before_the_job(struct scene *scene)
+{
+    rights_missing_after_the_job(scene);
+    scene->s.side[MODEL_A].stamp[VF_ACLS].as_of_ms = scene->memory.job_done_ms[MODEL_A] - 1;
+}
+
 static void rights_denied_for_long(struct scene *scene)
 {
     rights_missing_for_long(scene);
@@ -430,6 +463,12 @@ static const struct scene_case init[] = {
     INIT("rights", "Acls", NULL, WANT_STAGE, None, NULL),
     INIT("rights missing", "Acls", rights_missing, WANT_STEP, None, "Acls"),
     INIT("rights missing for long", "Acls", rights_missing_for_long, WANT_FAILED, AclMissing, "User:CN=dist-dc2,OU=x lacks Write"),
+    INIT("rights missing, not applied yet", "Acls", rights_missing_and_not_applied, WANT_STEP, None, "Acls"),
+    INIT("rights missing, never applied", "Acls", rights_missing_and_never_applied, WANT_FAILED, AclMissing,
+         "and its init job (none was seen: were the values applied?)"),
+    INIT("rights missing, job running", "Acls", rights_missing_while_the_job_runs, WANT_STEP, None, "Acls"),
+    INIT("rights missing after the job", "Acls", rights_missing_after_the_job, WANT_FAILED, AclMissing, "lacks Write"),
+    INIT("rights known from before the job's end", "Acls", rights_missing_as_known_before_the_job, WANT_STEP, None, "Acls"),
     INIT("rights denied", "Acls", rights_denied_for_long, WANT_FAILED, AclMissing, "by a deny ACL"),
 };
 
@@ -574,11 +613,68 @@ static void connectors_come_on(void **state)
     }
 }
 
+/* A webhook that is down, an API server that restarts: tried again after a pause, and told all the while. */
+static void a_write_that_fails_is_told(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_MESSAGES_A_TO_B, "Write");
+    scene_declare(scene, MODEL_A, "11000");
+    scene_left(scene, MODEL_A, "11000");
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    assert_true(scene_decide(scene)->act);
+    scene_adopt(scene);
+    scene_effect(scene, DV_ERR_UNREACHABLE);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
+    scene_adopt(scene);
+    scene_later(scene, 4999);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_NONE);
+    assert_non_null(strstr(plan->status.message, "the effect failed"));
+    scene_adopt(scene);
+    scene_later(scene, 1);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.intent.kind, INTENT_VALUES);
+    assert_non_null(strstr(plan->status.message, "the effect failed"));
+    scene_later(scene, scene->spec->stage_deadline_ms);
+    plan = scene_decide(scene);
+    assert_int_equal(plan->status.result, MODEL_ERROR);
+    assert_non_null(strstr(plan->status.message, "the effect failed"));
+    scene_free(scene);
+}
+
+/* Its answer was lost: the write may have been done, and its own init job is waited for. */
+static void a_write_that_may_have_been_done_has_its_own_job(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene_at(scene, STAGE_INIT_A, "Write");
+    scene_declare(scene, MODEL_A, "00000");
+    job_done(scene);
+    (void)scene_decide(scene);
+    scene_adopt(scene);
+    int64_t at = scene->status.run.intent.at_ms;
+    assert_true(scene_decide(scene)->act);
+    scene_adopt(scene);
+    scene_effect(scene, DV_ERR_TIMEOUT);
+    const struct verify_plan *plan = scene_decide(scene);
+    assert_int_equal(plan->status.run.written_ms[MODEL_A], at);
+    assert_int_equal(plan->memory.job_done_ms[MODEL_A], 0);
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(preflight_looks), cmocka_unit_test(missing_switches_are_told), cmocka_unit_test(each_fact_is_needed),
-        cmocka_unit_test(init_is_judged),  cmocka_unit_test(connectors_come_on),
+        cmocka_unit_test(preflight_looks),
+        cmocka_unit_test(missing_switches_are_told),
+        cmocka_unit_test(each_fact_is_needed),
+        cmocka_unit_test(init_is_judged),
+        cmocka_unit_test(connectors_come_on),
+        cmocka_unit_test(a_write_that_fails_is_told),
+        cmocka_unit_test(a_write_that_may_have_been_done_has_its_own_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

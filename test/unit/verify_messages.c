@@ -122,6 +122,28 @@ static void nearly_stalled(struct scene *scene)
     scene->memory.progress_ms++;
 }
 
+/* Others write to the topic, and the Message Distributor reads them in one partition; the other one stands. */
+static void stalled_in_one_partition(struct scene *scene)
+{
+    stalled(scene);
+    scene->memory.best_commit = 203; /* all of the first, none of ours in the second */
+    scene->side[MODEL_A].md.high[0] = 5000;
+    scene->side[MODEL_A].test_log.high[0] = 9000;
+}
+
+static void stalled_without_a_member(struct scene *scene)
+{
+    stalled(scene);
+    scene->side[MODEL_A].groups[MODEL_MD].state = FACT_GROUP_EMPTY;
+    scene->side[MODEL_A].groups[MODEL_MD].members = 0;
+}
+
+static void stalled_group_not_looked_at(struct scene *scene)
+{
+    stalled(scene);
+    scene->s.side[MODEL_A].stamp[VF_GROUPS].as_of_ms = scene->memory.step_since_ms;
+}
+
 static void stalled_but_disturbed(struct scene *scene)
 {
     stalled(scene);
@@ -178,6 +200,9 @@ static const struct scene_case arrival[] = {
     ARRIVE("lost, reader behind", lost_by_a_reader_that_is_behind, WANT_STEP, None, "Arrive"),
     ARRIVE("doubtful records are not missed", lost_doubtful, WANT_STEP, None, "Arrive"),
     ARRIVE("stalled", stalled, WANT_FAILED, DistributionStalled, "stands still for 35 s"),
+    ARRIVE("stalled in one partition", stalled_in_one_partition, WANT_FAILED, DistributionStalled, "(partition 0)"),
+    ARRIVE("stalled, its task is held back", stalled_without_a_member, WANT_STEP, None, "Arrive"),
+    ARRIVE("stalled, the group not looked at since", stalled_group_not_looked_at, WANT_STEP, None, "Arrive"),
     ARRIVE("nearly stalled", nearly_stalled, WANT_STEP, None, "Arrive"),
     ARRIVE("stalled after a disturbance", stalled_but_disturbed, WANT_STEP, None, "Arrive"),
     ARRIVE("commits grow", stalled_but_commits_grow, WANT_STEP, None, "Arrive"),
@@ -225,6 +250,19 @@ static void settled_b_below(struct scene *scene)
     scene_offsets_all(scene->side[MODEL_B].md.high, 202);
 }
 
+/* Nothing moved for longer than arrival: that is what settling is. */
+static void settled_b_below_idle(struct scene *scene)
+{
+    settled_b_below(scene);
+    scene->memory.progress_ms -= ARRIVAL;
+}
+
+static void settled_commits_unknown(struct scene *scene)
+{
+    settled_b_below(scene);
+    scene->s.side[MODEL_B].stamp[VF_MD_COMMITS].as_of_ms = scene->memory.step_since_ms - 1;
+}
+
 static void settled_reader_behind(struct scene *scene)
 {
     settling(scene, SETTLE);
@@ -240,7 +278,11 @@ static void settled_by_old_log(struct scene *scene)
 static const struct scene_case settle[] = {
     {"settled", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_now, WANT_STEP, REASON_None, "ArriveFar"},
     {"not yet", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_not_yet, WANT_STEP, REASON_None, "Settle"},
-    {"B's commit below the copies", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_b_below, WANT_STEP, REASON_None, "Settle"},
+    {"B's commit below the copies", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_b_below, WANT_STEP, REASON_None, "Passed"},
+    {"B's commit below the far copies", STAGE_MESSAGES_BOTH_WAYS, "SettleFar", settled_b_below, WANT_STEP, REASON_None, "PassedFar"},
+    {"after the messages were proved", STAGE_PERSISTED, "Settle", settled_b_below, WANT_STEP, REASON_None, "Passed"},
+    {"the commits are not known", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_commits_unknown, WANT_STEP, REASON_None, "Settle"},
+    {"a step back waits anew", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_b_below_idle, WANT_STEP, REASON_None, "Passed"},
     {"reader behind", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_reader_behind, WANT_STEP, REASON_None, "Settle"},
     {"old log end", STAGE_MESSAGES_BOTH_WAYS, "Settle", settled_by_old_log, WANT_STEP, REASON_None, "Settle"},
     {"both must have passed before", STAGE_MESSAGES_BOTH_WAYS, "Passed", settled_b_below, WANT_STEP, REASON_None, "Passed"},
@@ -267,7 +309,11 @@ static void a_fall_starts_the_hold_again(void **state)
     scene_offsets_all(scene->side[MODEL_B].md.high, 202);
     assert_int_equal(scene_decide(scene)->memory.hold_since_ms, 0);
     scene_adopt(scene);
+    scene_fresh(scene);
     scene_offsets_all(scene->side[MODEL_B].md.high, 300);
+    assert_string_equal(scene_decide(scene)->memory.step, "Settle");
+    scene_adopt(scene);
+    scene_fresh(scene);
     assert_int_equal(scene_decide(scene)->memory.hold_since_ms, scene->s.now.mono_ms);
     scene_free(scene);
 }

@@ -347,6 +347,20 @@ static void out_of_reach(struct scene *scene)
     scene_fail(scene, MODEL_B, VF_TEST_COMMITS, DV_ERR_UNREACHABLE);
 }
 
+static void record_missing_with_a_task_held_back(struct scene *scene)
+{
+    record_missing(scene);
+    scene->side[MODEL_A].groups[MODEL_OD].state = FACT_GROUP_EMPTY;
+    scene->side[MODEL_A].groups[MODEL_OD].members = 0;
+}
+
+static void not_moved_with_a_task_held_back(struct scene *scene)
+{
+    not_moved(scene);
+    scene->side[MODEL_B].groups[MODEL_OC].state = FACT_GROUP_EMPTY;
+    scene->side[MODEL_B].groups[MODEL_OC].members = 0;
+}
+
 #define MOVED(name, change, want, reason, text)                                  \
     {                                                                            \
         name, STAGE_OFFSETS_A_TO_B, "Moved", change, want, REASON_##reason, text \
@@ -386,6 +400,8 @@ static const struct scene_case moved[] = {
     MOVED("right, no record seen", record_not_seen_late, WANT_RETRY, None, "Start"),
     MOVED("record missing, not yet", record_missing_early, WANT_STEP, None, "Moved"),
     MOVED("record missing", record_missing, WANT_FAILED, TimestampRecordMissing, "Offset Distributor of dc1"),
+    MOVED("record missing, a task held back", record_missing_with_a_task_held_back, WANT_STEP, None, "Moved"),
+    MOVED("not moved, a task held back", not_moved_with_a_task_held_back, WANT_STEP, None, "Moved"),
     MOVED("record missing, offset right", record_missing_but_right, WANT_STEP, None, "Moved"),
     MOVED("record missing, offset behind", record_missing_but_behind, WANT_FAILED, OffsetBehindTolerance, "2 records behind"),
     MOVED("not moved, not yet", not_moved_early, WANT_STEP, None, "Moved"),
@@ -696,6 +712,14 @@ static void far_has_not_followed_yet(struct scene *scene)
     scene->memory.step_since_ms = scene->s.now.mono_ms - WINDOW;
 }
 
+/* Its task waits for its time in a rebalance of Kafka Connect: it could not echo. */
+static void quiet_with_a_task_held_back(struct scene *scene)
+{
+    quiet(scene);
+    scene->side[MODEL_B].groups[MODEL_OC].state = FACT_GROUP_EMPTY;
+    scene->side[MODEL_B].groups[MODEL_OC].members = 0;
+}
+
 static void keeps_moving(struct scene *scene)
 {
     stands(scene, 2 * DEADLINE);
@@ -711,6 +735,7 @@ static void keeps_moving(struct scene *scene)
 static const struct scene_case echo[] = {
     ECHO("quiet", quiet, WANT_STEP, None, "BeforeB"),
     ECHO("not for two windows", quiet_not_yet, WANT_STEP, None, "EchoA"),
+    ECHO("a task held back", quiet_with_a_task_held_back, WANT_STEP, None, "EchoA"),
     ECHO("old facts", quiet_by_old_facts, WANT_STEP, None, "EchoA"),
     ECHO("near ahead", near_ahead, WANT_FAILED, OffsetEcho, "on dc1 from 101 to 102"),
     ECHO("far ahead", far_ahead, WANT_FAILED, OffsetEcho, "on dc2 from 201 to 202"),
