@@ -172,28 +172,31 @@ static bool messages_far_copy(struct turn *t, const struct probe *probe, enum mo
 }
 
 /* Commits up to here are progress: what others write behind the last copy of ours, or behind the mark, is not waited for. */
-static int64_t messages_goal(const struct turn *t, enum model_side side, int32_t partition)
+static void messages_goals(const struct turn *t, enum model_side side, int64_t goal[MODEL_PARTITIONS_MAX])
 {
     const struct probe_table *table = t->s->probes;
-    int64_t goal = t->stage == STAGE_LAG_DRAINED && partition < MODEL_PARTITIONS_MAX ? t->m->mark[side][partition] : 0;
+    for (int32_t p = 0; p < MODEL_PARTITIONS_MAX; p++)
+        goal[p] = t->stage == STAGE_LAG_DRAINED ? t->m->mark[side][p] : 0;
     for (size_t i = 0; table != NULL && i < table->count; i++) {
         const struct probe *probe = &table->probes[i];
-        if (probe->partition == partition && probe->on[side].count > 0 && probe->on[side].last_offset >= goal)
-            goal = probe->on[side].last_offset + 1;
+        int64_t last = probe->on[side].count > 0 ? probe->on[side].last_offset : -1;
+        if (probe->partition < MODEL_PARTITIONS_MAX && last >= goal[probe->partition])
+            goal[probe->partition] = last + 1;
     }
-    return goal;
 }
 
 static int64_t messages_committed(const struct turn *t)
 {
+    int64_t goal[MODEL_PARTITIONS_MAX];
     int64_t commits = 0;
     for (int side = 0; side < MODEL_SIDES; side++) {
         const struct fact_offsets *md = t->s->side[side].md_commits;
-        for (int32_t p = 0; md != NULL && p < md->partitions; p++) {
-            int64_t goal = messages_goal(t, (enum model_side)side, p);
+        if (md == NULL)
+            continue;
+        messages_goals(t, (enum model_side)side, goal);
+        for (int32_t p = 0; p < md->partitions && p < MODEL_PARTITIONS_MAX; p++)
             if (md->high[p] > 0) /* none yet is nothing, not less than nothing */
-                commits += md->high[p] > goal ? goal : md->high[p];
-        }
+                commits += md->high[p] > goal[p] ? goal[p] : md->high[p];
     }
     return commits;
 }
