@@ -119,7 +119,7 @@ const struct model_cluster *turn_cluster(const struct turn *t, enum model_side s
 
 const char *turn_name(const struct turn *t, enum model_side side)
 {
-    return t->spec->cluster[side].name;
+    return t->spec != NULL ? t->spec->cluster[side].name : model_side_name(side);
 }
 
 int64_t verify_commit_interval_ms(const struct verify_snapshot *snapshot)

@@ -99,7 +99,7 @@ void turn_progress(struct turn *t);
 
 const struct verify_side *turn_side(const struct turn *t, enum model_side side);
 const struct model_cluster *turn_cluster(const struct turn *t, enum model_side side);
-const char *turn_name(const struct turn *t, enum model_side side); /* the cluster's name */
+const char *turn_name(const struct turn *t, enum model_side side); /* the cluster's name; "a" or "b" where the spec cannot be used */
 int64_t turn_poll_ms(const struct turn *t);
 const char *turn_what(const struct turn *t); /* what the step waits for, never NULL */
 const char *turn_open_wait(struct turn *t);  /* the same with what is open of it, or with why the last effect failed */

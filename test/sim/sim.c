@@ -128,6 +128,7 @@ static size_t named_tests(struct CMUnitTest *tests)
                                               cmocka_unit_test(people_spec_change_in_mid_run),
                                               cmocka_unit_test(people_spec_change_is_no_end),
                                               cmocka_unit_test(people_spec_change_during_a_patch),
+                                              cmocka_unit_test(people_unusable_spec_during_a_patch),
                                               cmocka_unit_test(people_allow_a_line_while_suspended),
                                               cmocka_unit_test(people_stale_then_reverify),
                                               cmocka_unit_test(people_reverify_during_a_run),

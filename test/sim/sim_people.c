@@ -155,6 +155,30 @@ void people_spec_change_during_a_patch(void **state)
     assert_true(people_writes > 6);
 }
 
+static bool people_stalled(struct world *world)
+{
+    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Stalled", "reason"), "InvalidSpec");
+}
+
+void people_unusable_spec_during_a_patch(void **state)
+{
+    (void)state;
+    for (people_writes = 1; people_writes <= 3; people_writes++) {
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            struct world *world = sim_world(&(struct sim_setup){.seed = seed});
+            people_drive(world, people_patch_done, "the patch");
+            world_act(world, "spec=clusters.b.namespace:elsewhere");
+            people_drive(world, people_stalled, "Stalled");
+            assert_non_null(strstr(world_status_text(world, "message"), "spec.clusters.b.namespace"));
+            (void)sim_drive(world, NULL, 5000);
+            world_act(world, "spec=takeOver:true");
+            world_act(world, "spec=clusters.b.namespace:" WORLD_NS);
+            people_drive(world, people_ready, "Ready");
+            people_end(world);
+        }
+    }
+}
+
 static bool people_suspended(struct world *world)
 {
     return dv_streq(sim_condition(world, WORLD_RESOURCE, "Ready", "reason"), "Suspended");
@@ -516,11 +540,6 @@ void people_two_by_other_kubeconfigs(void **state)
 }
 
 /* ---------------------------------------------------------------- the spec */
-
-static bool people_stalled(struct world *world)
-{
-    return dv_streq(sim_condition(world, WORLD_RESOURCE, "Stalled", "reason"), "InvalidSpec");
-}
 
 void people_invalid_spec_is_corrected(void **state)
 {

@@ -5,6 +5,7 @@
 void people_spec_change_in_mid_run(void **state);
 void people_spec_change_is_no_end(void **state);
 void people_spec_change_during_a_patch(void **state);
+void people_unusable_spec_during_a_patch(void **state);
 void people_allow_a_line_while_suspended(void **state);
 void people_stale_then_reverify(void **state);
 void people_reverify_during_a_run(void **state);
