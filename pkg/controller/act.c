@@ -140,6 +140,8 @@ void act_effect(struct entry *entry, const struct verify_plan *plan)
 
 /* ---------------------------------------------------------------- events */
 
+#define EVENT_NAME_MAX 230 /* of the resource's */
+
 void act_event(struct entry *entry, const struct verify_event *event)
 {
     struct controller *ctl = entry->ctl;
@@ -149,7 +151,10 @@ void act_event(struct entry *entry, const struct verify_event *event)
     dv_log(event->warning ? DV_LOG_WARN : DV_LOG_INFO, event->reason, "resource", entry->key, "run", event->run, "note", event->note, NULL);
     dv_time_format_micro(ctl_now(ctl).wall_ms * 1000, when);
     dv_random_id(id, sizeof id);
-    (void)dv_format(name, sizeof name, "%.230s.%s", entry->name, id);
+    size_t len = strnlen(entry->name, EVENT_NAME_MAX);
+    while (len > 0 && (entry->name[len - 1] == '-' || entry->name[len - 1] == '.')) /* no part of a name may end so */
+        len--;
+    (void)dv_format(name, sizeof name, "%.*s.%s", (int)len, entry->name, id);
     json_t *regarding = json_pack("{s:s, s:s, s:s, s:s, s:s}", "apiVersion", CONTROLLER_GROUP "/" CONTROLLER_VERSION, "kind",
                                   "DistributionVerification", "name", entry->name, "namespace", entry->ns, "uid", entry->uid);
     json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s}", "apiVersion", "events.k8s.io/v1", "kind",

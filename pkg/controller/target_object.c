@@ -169,6 +169,7 @@ void target_item(struct entry *entry, enum model_side side, const json_t *object
     target_manager(meta, facts->values.manager, sizeof facts->values.manager);
     facts->values_text = target_text(&distributor->values, object, &facts->values_len);
     facts->values.key_found = facts->values_text != NULL;
+    facts->values.immutable = json_is_true(json_object_get(object, "immutable"));
     facts->values.key_binary = json_object_get(json_object_get(object, "binaryData"), distributor->values.key) != NULL;
     if (!target_allowed(entry, side, meta))
         (void)dv_err_set(&facts->values.why, DV_ERR_DENIED, "has no annotation " ALLOWED_FROM ": %s", entry->ns);

@@ -185,6 +185,13 @@ static bool turn_may_act(const struct entry *entry, const struct verify_plan *pl
     return same_spec && ctl->kube.lease_left_ms(ctl->kube.impl) >= LEASE_MARGIN_MS;
 }
 
+static void turn_count(const struct entry *entry)
+{
+    char labels[64];
+    (void)dv_format(labels, sizeof labels, "result=\"%s\"", model_verdict_name(entry->status.result));
+    (*dv_metric(DV_COUNTER, "distverify_runs_total", "Runs that ended.", labels))++;
+}
+
 static void turn_commit(struct entry *entry, struct verify_plan *plan)
 {
     struct controller *ctl = entry->ctl;
@@ -212,7 +219,7 @@ static void turn_commit(struct entry *entry, struct verify_plan *plan)
     if (plan->act)
         act_effect(entry, plan);
     if (plan->release)
-        (*dv_metric(DV_COUNTER, "distverify_runs_total", "Runs that ended.", ""))++;
+        turn_count(entry);
     if (plan->wake_ms != INT64_MAX)
         entry_due(entry, plan->wake_ms);
     if (changed_run || plan->act || plan->release || plan->event_count > 0)

@@ -95,7 +95,9 @@ static struct errors_row errors_classify(rd_kafka_resp_err_t code, const char *d
 
 static const char *errors_resource(char *out, size_t size, struct kafka_what what, rd_kafka_resp_err_t code, enum dv_err_kind kind)
 {
-    if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED || (what.topic == NULL && what.group == NULL))
+    /* an idempotent producer is refused so when it may write to no topic at all */
+    bool cluster = code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED && !dv_streq(what.operation, "Write");
+    if (cluster || (what.topic == NULL && what.group == NULL))
         return dv_format(out, size, "the cluster");
     if (what.group != NULL && (what.topic == NULL || code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED || kind == DV_ERR_CONFLICT))
         return dv_format(out, size, "group %s", what.group);

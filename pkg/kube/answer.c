@@ -66,11 +66,25 @@ static const char *answer_without_payload(const char *message, char *out)
     return out;
 }
 
+/* A refusal repeats verb, object and namespace: who was refused is what it adds. NULL: it says something else. */
+static const char *answer_refused(const char *message, char *out)
+{
+    static const char begin[] = " is forbidden: User \"";
+    const char *user = message != NULL ? strstr(message, begin) : NULL;
+    const char *end = user != NULL ? strstr(user, "\" cannot ") : NULL;
+    if (end == NULL)
+        return NULL;
+    user += sizeof begin - 1;
+    return dv_format(out, STATUS_TEXT, "forbidden for %.*s", (int)(end - user), user);
+}
+
 /* What the server says in words. Of Secrets only the reason and the fields, since a message may repeat a value. */
 static const char *answer_words(const struct answer_about *about, const json_t *status, int code, char *out)
 {
     const char *reason = json_string_value(json_object_get(status, "reason"));
     const char *message = json_string_value(json_object_get(status, "message"));
+    if (code == 403 && answer_refused(message, out) != NULL)
+        return out;
     if (!dv_streq(about->resource->plural, "secrets") || code == 403 || code == 404 || code == 401)
         return message != NULL && message[0] != '\0' ? answer_without_payload(message, out) : reason;
     size_t used = strlen(dv_format(out, STATUS_TEXT, "%s", reason != NULL ? reason : "refused"));

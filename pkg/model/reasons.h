@@ -13,7 +13,7 @@ enum model_verdict { MODEL_NO_VERDICT, MODEL_PASSED, MODEL_FAILED, MODEL_ERROR, 
     X(AuthenticationFailed, ERROR, "check spec.clusters.*.kafka.authentication for Kafka, kubeConfig for an API server")            \
     X(CertificateInvalid, ERROR, "check trustedCertificates and certificateAndKey")                                                 \
     X(SecretNotFound, ERROR, "create the Secret or correct its name and key")                                                       \
-    X(PermissionMissing, ERROR, "give the right that is named")                                                                     \
+    X(PermissionMissing, ERROR, "give the right that is named, or correct the name in the spec")                                    \
     X(ValuesNotFound, ERROR, "create the values object or correct spec.clusters.*.distributor.values")                              \
     X(ValuesInvalid, ERROR, "correct the values or the path in the spec that is named")                                             \
     X(ValuesNotApplied, ERROR, "look at the tool that applies the values and at the names in the spec")                             \

@@ -43,11 +43,12 @@ bool connector_unexpected(struct turn *t)
             }
             if (connect_known_name(t, (enum model_side)side, fact->name))
                 continue;
-            turn_say(t,
-                     "%s: KafkaConnector %s/%s runs on KafkaConnect %s and belongs to no switch of this verification; remove it or correct "
-                     "spec.clusters.%s.distributor.switches.*.connector",
-                     turn_name(t, (enum model_side)side), turn_cluster(t, (enum model_side)side)->ns, fact->name,
-                     turn_cluster(t, (enum model_side)side)->distributor.connect, model_side_name((enum model_side)side));
+            turn_say(
+                t,
+                "%s: KafkaConnector %s/%s runs on KafkaConnect %s and belongs to no switch of this verification; switch it off or correct "
+                "spec.clusters.%s.distributor.switches.*.connector",
+                turn_name(t, (enum model_side)side), turn_cluster(t, (enum model_side)side)->ns, fact->name,
+                turn_cluster(t, (enum model_side)side)->distributor.connect, model_side_name((enum model_side)side));
             return true;
         }
     }

@@ -130,7 +130,7 @@ bool run_late(struct turn *t)
 {
     if (!global_run_over(t))
         return false;
-    turn_say(t, "the run took longer than spec.deadlines.run; it still waited for %s", turn_open_wait(t));
+    turn_say(t, "the run took longer than spec.deadlines.run, still waiting for %s", turn_open_wait(t));
     return true;
 }
 

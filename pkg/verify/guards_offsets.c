@@ -445,9 +445,10 @@ bool offset_behind_late(struct turn *t)
         bool more = distance > offsets_most(t);
         evidence_offset(t, offsets_far(t), p, a.before, t->m->mark[offsets_near(t)][p], a.expected, a.actual,
                         more ? EVIDENCE_UNCOUNTED : distance);
-        turn_say(t, "the offset of group %s on %s is %lld in partition %d, %s%lld records behind the right one (%lld); %lld are tolerated",
-                 turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), (long long)a.actual, p, more ? "more than " : "",
-                 (long long)(more ? offsets_most(t) : distance), (long long)a.expected, (long long)t->spec->behind_tolerance);
+        turn_say(
+            t, "the offset of group %s on %s is %lld in partition %d, %s%lld records behind the right one (%lld), where %lld are tolerated",
+            turn_cluster(t, offsets_far(t))->group, turn_name(t, offsets_far(t)), (long long)a.actual, p, more ? "more than " : "",
+            (long long)(more ? offsets_most(t) : distance), (long long)a.expected, (long long)t->spec->behind_tolerance);
         return true;
     }
     return false;

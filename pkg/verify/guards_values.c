@@ -84,6 +84,12 @@ bool values_unusable(struct turn *t)
 {
     EACH_SIDE (side) {
         const struct verify_values *values = t->s->side[side].values;
+        char object[VALUES_WHERE];
+        if (values != NULL && values->found && values->immutable) {
+            turn_say(t, "%s: %s is immutable; make it anew without that", turn_name(t, (enum model_side)side),
+                     values_object(t, (enum model_side)side, object));
+            return true;
+        }
         if (values == NULL || !values->found || !values->key_found || (values->readable && values->settable))
             continue;
         values_say_why(t, (enum model_side)side, &values->why, values->why_path);
@@ -168,7 +174,7 @@ static bool values_moved(struct turn *t, bool reverted)
         if (as_before != reverted)
             continue;
         char object[VALUES_WHERE];
-        turn_say(t, "%s: switch %s in %s is no longer as this run wrote it; last changed by field manager \"%s\"",
+        turn_say(t, "%s: switch %s in %s is no longer as this run wrote it, last changed by field manager \"%s\"",
                  turn_name(t, (enum model_side)side), model_switch_name((enum model_switch)which),
                  values_object(t, (enum model_side)side, object), values_manager(values));
         return true;
@@ -189,7 +195,7 @@ static bool values_principal_gone(struct turn *t)
         const char *gone = values_answers_for(t, (enum model_side)side) ? principals_unlisted(t, (enum model_side)side) : NULL;
         if (gone == NULL || !turn_side(t, (enum model_side)side)->values->readable)
             continue;
-        turn_say(t, "%s: %s in %s no longer lists %s, the Distributor of %s; last changed by field manager \"%s\"",
+        turn_say(t, "%s: %s in %s no longer lists %s, the Distributor of %s, last changed by field manager \"%s\"",
                  turn_name(t, (enum model_side)side), principals_path(t, (enum model_side)side, path),
                  values_object(t, (enum model_side)side, object), gone, turn_name(t, model_far((enum model_side)side)),
                  values_manager(turn_side(t, (enum model_side)side)->values));

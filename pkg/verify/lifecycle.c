@@ -428,7 +428,9 @@ static void lifecycle_crd_too_old(struct turn *t)
 
 static void lifecycle_go_stale(struct turn *t, const char *why)
 {
-    static const char todo[] = "distverify.io/reverify starts a new run, which interrupts distribution";
+    char todo[200] = "distverify.io/reverify starts a new run, which interrupts distribution";
+    if (t->s->conflict != NULL) /* that is what changed it, and may put it back */
+        (void)dv_format(todo, sizeof todo, "DistributionVerification %.120s drives these Distributors now", t->s->conflict);
     (void)dv_format(t->st->message, sizeof t->st->message, "stale: %s; %s", why, todo);
     if (!lifecycle_was_stale(t->s->status))
         turn_event(t, true, "Stale", "run %s passed and is stale: %s; %s", t->st->run.id, why, todo);

@@ -50,6 +50,7 @@ struct verify_values {
     bool found;
     bool key_found;
     bool key_binary;   /* it is there under binaryData: no UTF-8 text */
+    bool immutable;    /* the object */
     bool readable;     /* the text parses */
     struct dv_err why; /* with readable false, or of the first path with which something is wrong */
     char why_path[48]; /* its place in the Distributor's spec, "principalsPath"; "": why is about the text as a whole */

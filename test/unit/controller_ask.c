@@ -76,11 +76,31 @@ static void several_distances_are_under_way_each_once(void **state)
     free(plan);
 }
 
+/* The name of an event begins with the resource's, and may not be cut behind a dash or a dot. */
+static void events_of_long_names_have_a_name(void **state)
+{
+    struct rig *rig = *state;
+    char name[254];
+    memset(name, 'a', sizeof name);
+    memcpy(name + 227, "-.-", 3);
+    name[253] = '\0';
+    char *real = rig->entry->name;
+    rig->entry->name = name;
+    act_event(rig->entry, &(struct verify_event){.reason = "Tried", .note = "a note"});
+    const json_t *meta = json_object_get(rig->calls[rig->call_count - 1].body, "metadata");
+    const char *made = json_string_value(json_object_get(meta, "name"));
+    assert_int_equal(strspn(made, "a"), 227);
+    assert_int_equal(made[227], '.');
+    assert_int_equal(strlen(made), 227 + 11);
+    rig->entry->name = real;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(distances_of_all_partitions_are_kept, asked_begin, rig_end),
         cmocka_unit_test_setup_teardown(several_distances_are_under_way_each_once, asked_begin, rig_end),
+        cmocka_unit_test_setup_teardown(events_of_long_names_have_a_name, rig_begin, rig_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,6 +148,10 @@ static void what_may_not_be_described_may_not_be_there(void **state)
     err = DV_ERR_INIT;
     (void)kafka_err(&err, errors_where, (struct kafka_what){.operation = "Describe"}, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, NULL);
     assert_string_equal(err.text, "Kafka cluster dc1 (broker:9093) does not allow us Describe on the cluster");
+    err = DV_ERR_INIT;
+    (void)kafka_err(&err, errors_where, (struct kafka_what){.operation = "Write", .topic = "t"},
+                    RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, NULL);
+    assert_string_equal(err.text, "Kafka cluster dc1 (broker:9093) does not allow us Write on topic t");
 }
 
 static void long_texts_end_with_a_word(void **state)

@@ -312,6 +312,10 @@ static void changes_after_a_pass_make_it_stale(void **state)
     assert_non_null(strstr(scene_event(&scene->plan, "Stale")->note, "interrupts distribution"));
     scene_adopt(scene);
     assert_int_equal(scene_decide(scene)->event_count, 0); /* once */
+    scene->s.conflict = "kafka/other";
+    const struct verify_plan *driven = scene_decide(scene);
+    assert_true(dv_ends_with(driven->status.message, "; DistributionVerification kafka/other drives these Distributors now"));
+    scene->s.conflict = NULL;
     scene->side[MODEL_B].values.declared[MODEL_SW_OC] = VERIFY_ON;
     const struct verify_plan *back = scene_decide(scene);
     expect(back, "Ready", "True", "Passed");

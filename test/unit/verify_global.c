@@ -179,6 +179,11 @@ static void unreadable(struct scene *scene)
     (void)dv_err_set(&scene->side[MODEL_A].values.why, DV_ERR_INVALID, "line 3: what is this");
 }
 
+static void immutable(struct scene *scene)
+{
+    scene->side[MODEL_B].values.immutable = true;
+}
+
 static void unsettable(struct scene *scene)
 {
     scene->side[MODEL_B].values.settable = false;
@@ -241,6 +246,8 @@ static const struct scene_case values[] = {
      "dc2: ConfigMap kafka/dc2-values with the Distributor's values does not"},
     {"key gone", WAITS, key_gone, WANT_ERROR, REASON_ValuesNotFound, "has no key values.yaml"},
     {"unreadable", WAITS, unreadable, WANT_ERROR, REASON_ValuesInvalid, "line 3: what is this"},
+    {"immutable", STAGE_PREFLIGHT, "Look", immutable, WANT_ERROR, REASON_ValuesInvalid,
+     "dc2: ConfigMap kafka/dc2-values is immutable; make it anew"},
     {"unsettable", WAITS, unsettable, WANT_ERROR, REASON_ValuesInvalid, "switch init: is a text"},
     {"changed", WAITS, changed, WANT_FAILED, REASON_ValuesChanged, "switch offsetCommitter in ConfigMap kafka/dc1-values is no longer"},
     {"changed by whom", WAITS, changed, WANT_FAILED, REASON_ValuesChanged, "\"kubectl-edit\""},

@@ -16,7 +16,8 @@
 
 {{- /* Names of cluster-wide objects hold the namespace too: two releases may have the same name. */ -}}
 {{- define "distverify.clusterName" -}}
-{{- printf "%s-%s" .Release.Namespace (include "distverify.fullname" .) -}}
+{{- $fullname := include "distverify.fullname" . -}}
+{{- printf "%s-%s-%s" .Release.Namespace $fullname (printf "%s/%s" .Release.Namespace .Release.Name | sha256sum | trunc 8) -}}
 {{- end -}}
 
 {{- /* The name of a Service begins with a letter and holds no dot, as a release's may. */ -}}
