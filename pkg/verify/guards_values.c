@@ -174,7 +174,7 @@ static bool values_moved(struct turn *t, bool reverted)
         if (as_before != reverted)
             continue;
         char object[VALUES_WHERE];
-        turn_say(t, "%s: switch %s in %s is no longer as this run wrote it, last changed by field manager \"%s\"",
+        turn_say(t, "%s: switch %s in %s was changed by field manager \"%s\": it is no longer as this run wrote it",
                  turn_name(t, (enum model_side)side), model_switch_name((enum model_switch)which),
                  values_object(t, (enum model_side)side, object), values_manager(values));
         return true;
@@ -195,10 +195,10 @@ static bool values_principal_gone(struct turn *t)
         const char *gone = values_answers_for(t, (enum model_side)side) ? principals_unlisted(t, (enum model_side)side) : NULL;
         if (gone == NULL || !turn_side(t, (enum model_side)side)->values->readable)
             continue;
-        turn_say(t, "%s: %s in %s no longer lists %s, the Distributor of %s, last changed by field manager \"%s\"",
+        turn_say(t, "%s: %s in %s was changed by field manager \"%s\" and no longer lists %s, the Distributor of %s",
                  turn_name(t, (enum model_side)side), principals_path(t, (enum model_side)side, path),
-                 values_object(t, (enum model_side)side, object), gone, turn_name(t, model_far((enum model_side)side)),
-                 values_manager(turn_side(t, (enum model_side)side)->values));
+                 values_object(t, (enum model_side)side, object), values_manager(turn_side(t, (enum model_side)side)->values), gone,
+                 turn_name(t, model_far((enum model_side)side)));
         return true;
     }
     return false;
