@@ -195,10 +195,9 @@ static bool values_principal_gone(struct turn *t)
         const char *gone = values_answers_for(t, (enum model_side)side) ? principals_unlisted(t, (enum model_side)side) : NULL;
         if (gone == NULL || !turn_side(t, (enum model_side)side)->values->readable)
             continue;
-        turn_say(t, "%s: %s in %s was changed by field manager \"%s\" and no longer lists %s, the Distributor of %s",
-                 turn_name(t, (enum model_side)side), principals_path(t, (enum model_side)side, path),
-                 values_object(t, (enum model_side)side, object), values_manager(turn_side(t, (enum model_side)side)->values), gone,
-                 turn_name(t, model_far((enum model_side)side)));
+        turn_say(t, "%s: %s no longer lists %s, changed by field manager \"%s\" in %s", turn_name(t, (enum model_side)side),
+                 principals_path(t, (enum model_side)side, path), gone, values_manager(turn_side(t, (enum model_side)side)->values),
+                 values_object(t, (enum model_side)side, object));
         return true;
     }
     return false;

@@ -254,8 +254,7 @@ static const struct scene_case values[] = {
     {"reverted", WAITS, reverted, WANT_FAILED, REASON_ValuesReverted, "dc1: switch distribution"},
     {"our own patch is open", WAITS, changed_by_our_open_patch, WANT_STEP, REASON_None, "Arrive"},
     {"a principal went away", WAITS, principal_gone, WANT_FAILED, REASON_ValuesChanged,
-     "dc1: init.principals in ConfigMap kafka/dc1-values was changed by field manager \"argocd\" and no longer lists "
-     "User:CN=dist-dc2,OU=x, the Distributor of dc2"},
+     "dc1: init.principals no longer lists User:CN=dist-dc2,OU=x, changed by field manager \"argocd\" in ConfigMap kafka/dc1-values"},
     {"a principal went away, in the end", STAGE_PERSISTED, "Done", principal_gone, WANT_FAILED, REASON_ValuesChanged, "no longer lists"},
     {"the principals are no list", WAITS, principals_unreadable_now, WANT_FAILED, REASON_ValuesChanged, "dc2: init.principals"},
     {"its own principal went away", WAITS, own_principal_gone, WANT_STEP, REASON_None, "Arrive"},
