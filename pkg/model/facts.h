@@ -232,7 +232,8 @@ void fact_groups_free(struct fact_group *groups, size_t count);
 void fact_offsets_free(struct fact_offsets *offsets);
 void fact_record_clear(struct fact_record *record); /* frees what it holds, not itself */
 
-/* True when needle stands in the bytes as a whole string: not preceded or followed by a letter, digit, '.', '_' or '-'. */
+/* True when needle stands in the bytes as a whole string: not preceded or followed by a letter, digit, '.', '_' or '-', or preceded by its
+ * length as a binary format writes it. */
 bool fact_bytes_contain(const unsigned char *bytes, size_t len, const char *needle);
 bool fact_bytes_begin(const unsigned char *bytes, size_t len, const char *prefix); /* bytes may be NULL */
 

@@ -277,8 +277,7 @@ bool partition_unassigned(struct turn *t)
         int64_t partition = unsubscribed_partition(t, (enum model_side)side);
         if (partition < 0)
             continue;
-        int64_t since = t->m->progress_ms > t->m->step_since_ms ? t->m->progress_ms : t->m->step_since_ms;
-        int64_t due = turn_undisturbed(t, since) + verify_arrival_ms(t->s);
+        int64_t due = turn_arrival_due(t);
         turn_wake(t, due);
         if (t->now < due)
             return false;

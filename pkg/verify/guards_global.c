@@ -65,7 +65,7 @@ bool right_missing(struct turn *t)
 
 static bool global_stage_over(struct turn *t)
 {
-    int64_t due = t->m->progress_ms + t->spec->stage_deadline_ms - t->m->idle_before_ms;
+    int64_t due = turn_stage_due(t);
     if (t->now >= due)
         return true;
     turn_wake(t, due);

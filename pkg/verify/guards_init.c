@@ -358,23 +358,26 @@ bool quiet_held(struct turn *t)
     return turn_held(t, init_quiet(t), hold);
 }
 
-/* The ACLs as they are once this revision's job is done. */
-static bool init_acls_known(struct turn *t)
+/* ACLs are looked at in this step, and once this revision's job is done. */
+static int64_t init_acls_since(const struct turn *t)
 {
     int64_t done = t->m->job_done_ms[t->near];
-    return turn_fresh(t, t->near, VF_ACLS, done > t->m->step_since_ms ? done : t->m->step_since_ms);
+    return done > t->m->step_since_ms ? done : t->m->step_since_ms;
+}
+
+static bool init_acls_known(struct turn *t)
+{
+    return turn_fresh(t, t->near, VF_ACLS, init_acls_since(t));
 }
 
 /* How long ACLs may be missing. When values were written and no job of theirs was seen, they may not be applied yet: whoever does that
  * (a pipeline, an operator's round) takes as long as a stage may. */
-static int64_t init_acls_due(struct turn *t)
+static int64_t init_acls_due(const struct turn *t)
 {
-    int64_t done = t->m->job_done_ms[t->near];
-    if (done != 0)
-        return (done > t->m->step_since_ms ? done : t->m->step_since_ms) + turn_poll_ms(t);
+    if (t->m->job_done_ms[t->near] != 0)
+        return init_acls_since(t) + turn_poll_ms(t);
     bool unseen = t->st->run.written_ms[t->near] != 0 && init_job(t, t->near) == NULL;
-    int64_t deadline = t->m->progress_ms + t->spec->stage_deadline_ms - t->m->idle_before_ms;
-    return unseen || init_job_runs(t, t->near) ? deadline : t->m->step_since_ms + verify_arrival_ms(t->s);
+    return unseen || init_job_runs(t, t->near) ? turn_stage_due(t) : t->m->step_since_ms + verify_arrival_ms(t->s);
 }
 
 bool acls_effective(struct turn *t)

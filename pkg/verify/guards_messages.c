@@ -377,11 +377,10 @@ bool records_missing(struct turn *t)
     return messages_caught_up(t, t->m->look_ms);
 }
 
-/* Assigned, commit below the record, neither commit nor copies moved for arrival; a step back waits for all of it again. */
+/* Assigned, commit below the record, neither commit nor copies moved for arrival. */
 bool distribution_stalled(struct turn *t)
 {
-    int64_t since = t->m->progress_ms > t->m->step_since_ms ? t->m->progress_ms : t->m->step_since_ms;
-    int64_t due = turn_undisturbed(t, since) + verify_arrival_ms(t->s);
+    int64_t due = turn_arrival_due(t);
     if (t->now < due) {
         turn_wake(t, due);
         return false;

@@ -249,6 +249,17 @@ int64_t turn_undisturbed(const struct turn *t, int64_t since_ms)
     return t->m->disturbed_ms > since_ms ? t->m->disturbed_ms : since_ms;
 }
 
+int64_t turn_arrival_due(const struct turn *t)
+{
+    int64_t since = t->m->progress_ms > t->m->step_since_ms ? t->m->progress_ms : t->m->step_since_ms; /* a step back waits anew */
+    return turn_undisturbed(t, since) + verify_arrival_ms(t->s);
+}
+
+int64_t turn_stage_due(const struct turn *t)
+{
+    return t->m->progress_ms + t->spec->stage_deadline_ms - t->m->idle_before_ms;
+}
+
 /* A step further on is progress; a step back is not. */
 void turn_go(struct turn *t, const char *step)
 {

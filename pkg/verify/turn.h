@@ -111,6 +111,8 @@ bool turn_held(struct turn *t, bool ok, int64_t for_ms);
 int64_t turn_step_age(const struct turn *t);
 /* From when a wait for something that must come counts: since, or the end of the last disturbance (pod restart, cluster out of reach). */
 int64_t turn_undisturbed(const struct turn *t, int64_t since_ms);
+int64_t turn_arrival_due(const struct turn *t); /* when nothing moved for arrival in this step, disturbances left out */
+int64_t turn_stage_due(const struct turn *t);   /* when nothing moved for as long as a stage may wait */
 
 /* Switches wanted of a side in this step; false: nothing yet. */
 bool turn_want(const struct turn *t, enum model_side side, struct model_switches *out);
